@@ -19,6 +19,7 @@
 //! |---|---|---|---|
 //! | values | [`text`], [`parallel`], [`cuda`], [`model`] | files with spans; work on several threads; versions and compute capabilities; facts with evidence, causes of unknown values, packages with versions and indexes, image references, outcomes | know a table or read a file |
 //! | database | [`knowledge`] | the compatibility database, and the tables that a user adds | have a default value |
+//! | installers | [`resolve`] | what pip and uv select for the requirements of a command | know a file or an image |
 //! | readers | [`dockerfile`], [`shell`], [`install`], [`layer`], [`describe`], [`fleet`], [`registry`] | read Dockerfiles with their contexts, bake and Compose files; shell commands; installers; layers with ELF files and package databases; image descriptions; fleets, clusters and settings; registries and lock files | judge |
 //! | image | [`extract`], [`infer`] | observations of one input; conclusions about the image alone | see a pool |
 //! | replay | [`replay`] | replays the start of a container on a host: the only judge | contain a version or the name of an image or package |
@@ -52,6 +53,7 @@ pub mod parallel;
 pub mod registry;
 pub mod replay;
 pub mod report;
+pub mod resolve;
 pub mod rules;
 pub mod shell;
 pub mod text;

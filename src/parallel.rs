@@ -33,13 +33,13 @@ pub fn map_with_state<S, T: Sync, R: Send>(
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
     let worker = || {
-        let (mut own, mut told) = (own(), Vec::new());
+        let (mut own, mut results) = (own(), Vec::new());
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(item) = items.get(at) else { break };
-            told.push((at, work(&mut own, item)));
+            results.push((at, work(&mut own, item)));
         }
-        done.lock().unwrap_or_else(PoisonError::into_inner).append(&mut told);
+        done.lock().unwrap_or_else(PoisonError::into_inner).append(&mut results);
     };
     thread::scope(|scope| {
         let started =
@@ -92,9 +92,9 @@ fn send_blocks(mut from: impl Read, mut send: impl FnMut(io::Result<Vec<u8>>) ->
     loop {
         let mut block = Vec::with_capacity(BLOCK_BYTES);
         let outcome = from.by_ref().take(BLOCK_BYTES as u64).read_to_end(&mut block);
-        let told = block.is_empty() || send(Ok(block));
+        let is_sent = block.is_empty() || send(Ok(block));
         match outcome {
-            Ok(count) if count > 0 && told => {}
+            Ok(count) if count > 0 && is_sent => {}
             Ok(_) => return,
             Err(error) => {
                 send(Err(error));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_behind_what_can() {
+    fn read_errors_follow_the_readable_bytes() {
         for length in [0, 1, 5_000] {
             let mut all = Vec::new();
             let outcome = read_ahead(FailingReader(length), |from| from.read_to_end(&mut all));
@@ -192,19 +192,19 @@ mod tests {
     }
 
     #[test]
-    fn no_more_items_are_held_than_are_worked_on() {
-        let held = AtomicUsize::new(0);
+    fn items_are_dropped_as_they_are_processed() {
+        let alive = AtomicUsize::new(0);
         for jobs in [0, 1, 3] {
-            let items: Vec<CountedItem<'_>> = (0..100).map(|at| CountedItem(at, &held)).collect();
-            held.store(items.len(), Ordering::SeqCst);
+            let items: Vec<CountedItem<'_>> = (0..100).map(|at| CountedItem(at, &alive)).collect();
+            alive.store(items.len(), Ordering::SeqCst);
             let begun = AtomicUsize::new(0);
             let found = map_owned(jobs, items, |item| {
                 let left = 100 - begun.fetch_add(1, Ordering::SeqCst);
-                assert!(held.load(Ordering::SeqCst) < left + jobs.max(1), "what was worked on is gone");
+                assert!(alive.load(Ordering::SeqCst) < left + jobs.max(1), "what was worked on is gone");
                 item.0
             });
             assert!(found.into_iter().eq(0..100), "{jobs}");
-            assert_eq!(held.load(Ordering::SeqCst), 0, "{jobs}");
+            assert_eq!(alive.load(Ordering::SeqCst), 0, "{jobs}");
         }
     }
 

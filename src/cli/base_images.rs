@@ -36,8 +36,8 @@ pub(crate) fn add_known_bases(
     for (path, text, own) in &chain {
         add_described_bases(inputs, path, text, *own, &mut bases, sources);
     }
-    if let Some((wanted, puller)) = pull {
-        pull::add_pulled_bases(wanted, puller, build, &mut bases, sources);
+    if let Some((requests, puller)) = pull {
+        pull::add_pulled_bases(requests, puller, build, &mut bases, sources);
     }
     inputs.gather_build_contexts(&Arc::new(bases), build, sources);
 }
@@ -74,9 +74,9 @@ fn add_locked_bases(inputs: &mut CommandInputs, start: &Path, bases: &mut KnownB
             let source = sources.add(text);
             for entry in &lock.entries {
                 let seen = extract::observe_lock_entry(entry, source);
-                let told = format!("{} as locked in {name}, configuration {}", entry.digest, entry.config);
+                let origin = format!("{} as locked in {name}, configuration {}", entry.digest, entry.config);
                 let platform = entry.platform.parse().ok();
-                let base = KnownBase { platform, seen, told, layers: Vec::new() };
+                let base = KnownBase { platform, seen, origin, layers: Vec::new() };
                 bases.add_locked(&entry.reference.value, &entry.digest, base);
             }
         }
@@ -107,7 +107,7 @@ fn add_described_bases(
             format!("`{shown}` is not an image description")
         })?;
         let seen = extract::observe_description(&description, Some(sources.add(text)), None);
-        Ok(KnownBase { platform: None, seen, told: format!("described by {shown}"), layers: Vec::new() })
+        Ok(KnownBase { platform: None, seen, origin: format!("described by {shown}"), layers: Vec::new() })
     };
     match lock::read_base_mappings(text, &mut load) {
         Ok(mappings) => bases.add_mapped(mappings),

@@ -116,9 +116,9 @@ impl<'a> BaselineFilter<'a> {
         let real = Path::new(path).canonicalize().ok();
         let inside = real.as_deref().zip(self.folder.as_deref());
         let inside = inside.and_then(|(real, folder)| real.strip_prefix(folder).ok());
-        let told = inside.map_or_else(|| path.to_owned(), |inside| inside.display().to_string());
-        self.names.borrow_mut().insert(path.to_owned(), told.clone());
-        told
+        let relative = inside.map_or_else(|| path.to_owned(), |inside| inside.display().to_string());
+        self.names.borrow_mut().insert(path.to_owned(), relative.clone());
+        relative
     }
 
     /// Writes the baseline file, if `--write-baseline` is set.
@@ -131,7 +131,7 @@ impl<'a> BaselineFilter<'a> {
         };
         let text = baseline.to_json().map_err(io::Error::from)?;
         fs::write(path, text)
-            .map_err(|error| CommandError::Said(format!("error: cannot write {}: {error}", path.display())))?;
+            .map_err(|error| CommandError::Message(format!("error: cannot write {}: {error}", path.display())))?;
         writeln!(streams::stdout(), "{}: {} saved{entries}", path.display(), pluralize(self.hidden, "finding"))?;
         Ok(())
     }
@@ -159,11 +159,11 @@ impl<'a> BaselineFilter<'a> {
                 || walked.iter().any(|walked| folder.join(&entry.path).starts_with(walked));
             pool && rule && here
         };
-        let gone = known.entries().filter(|entry| !self.matched.contains(&entry.fingerprint) && speaks(entry)).count();
-        if gone > 0 {
-            let is = if gone == 1 { "is" } else { "are" };
-            let (gone, path) = (pluralize(gone, "finding"), path.display());
-            writeln!(err, "{gone} of the baseline {path} {is} fixed: update it with --write-baseline {path}")?;
+        let fixed = known.entries().filter(|entry| !self.matched.contains(&entry.fingerprint) && speaks(entry)).count();
+        if fixed > 0 {
+            let is = if fixed == 1 { "is" } else { "are" };
+            let (fixed, path) = (pluralize(fixed, "finding"), path.display());
+            writeln!(err, "{fixed} of the baseline {path} {is} fixed: update it with --write-baseline {path}")?;
         }
         Ok(())
     }
@@ -175,7 +175,7 @@ fn read_baseline(path: &Path) -> Result<Baseline, CommandError> {
     let read = text.and_then(|text| Baseline::read(&text).map_err(|error| error.to_string()));
     let path = path.display();
     let help = format!("help: save today's findings with --write-baseline {path}");
-    read.map_err(|error| CommandError::Said(format!("error: cannot use the baseline {path}: {error}\n{help}")))
+    read.map_err(|error| CommandError::Message(format!("error: cannot use the baseline {path}: {error}\n{help}")))
 }
 
 /// Returns the absolute path of the directory of a file that need not exist.

@@ -30,8 +30,8 @@ pub(super) fn infer_build_context(dockerfile: &Path, text: &Dockerfile) -> Optio
         let inside = |source: &&String| folder.join(source).canonicalize().is_ok_and(|found| found.starts_with(root));
         sources.iter().filter(|source| height <= MAX_BARE_NAME_HEIGHT || source.contains('/')).filter(inside).count()
     };
-    let beside = there(&real, 0);
-    if beside == sources.len() {
+    let own_count = there(&real, 0);
+    if own_count == sources.len() {
         return None;
     }
     let mut shown = own.to_path_buf();
@@ -39,7 +39,7 @@ pub(super) fn infer_build_context(dockerfile: &Path, text: &Dockerfile) -> Optio
     for (height, folder) in real.ancestors().enumerate().skip(1).take_while(|(_, folder)| folder.starts_with(root)) {
         shown = parent_path(&shown);
         let found = there(folder, height);
-        let enough = found == sources.len() || (beside == 0 && found > 0);
+        let enough = found == sources.len() || (own_count == 0 && found > 0);
         if enough && best.as_ref().is_none_or(|(most, _)| found > *most) {
             best = Some((found, shown.clone()));
         }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_above_is_taken_only_where_it_must_be() {
+    fn a_parent_directory_is_used_only_where_it_must_be() {
         let place = tempfile::tempdir().expect("folder");
         let root = place.path().canonicalize().expect("folder").join("repo");
         for folder in [".git", "svc/docker/deep", "svc/src", "app"] {

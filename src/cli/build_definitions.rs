@@ -129,14 +129,14 @@ impl CommandInputs {
             let title = format!("{name}:{}", one.name);
             // Where the default runtime gives GPUs, the image decides whether the service gets one.
             let pools = match &written.kind {
-                BuildDefinitionKind::Compose(pools) if !one.asked && !one.refuses => pools.as_slice(),
+                BuildDefinitionKind::Compose(pools) if !one.requested && !one.refuses => pools.as_slice(),
                 BuildDefinitionKind::Compose(_) | BuildDefinitionKind::Bake => &[],
             };
-            if matches!(written.kind, BuildDefinitionKind::Compose(_)) && !one.asked && pools.is_empty() {
+            if matches!(written.kind, BuildDefinitionKind::Compose(_)) && !one.requested && pools.is_empty() {
                 self.skipped.push((title.clone(), services_without_gpu::SKIP_REASON));
             }
             if let Some(names) = dependency_cycle(one, described) {
-                self.errors.extend(one.asked.then(|| cycle_error(&title, name, text, &names)));
+                self.errors.extend(one.requested.then(|| cycle_error(&title, name, text, &names)));
                 self.referred.push(None);
                 continue;
             }
@@ -150,8 +150,8 @@ impl CommandInputs {
                 ReferencedBuild { path, source, dockerfile, options, context: context.clone(), on: on.clone() }
             }));
             match recipe {
-                _ if !one.asked && pools.is_empty() => {}
-                Err(_) if !one.asked => self.skipped.push((title, services_without_gpu::SKIP_REASON)),
+                _ if !one.requested && pools.is_empty() => {}
+                Err(_) if !one.requested => self.skipped.push((title, services_without_gpu::SKIP_REASON)),
                 Ok((path, source, dockerfile)) => {
                     let before = self.subjects.len();
                     self.contexts.insert(title.clone(), context);
@@ -159,7 +159,7 @@ impl CommandInputs {
                     self.add_target(&title, &path, source, dockerfile, options);
                     for subject in self.subjects.iter_mut().skip(before) {
                         subject.notes.extend(one.notes.iter().cloned());
-                        if !one.asked {
+                        if !one.requested {
                             subject.only = Some(PoolRestriction::Pools(pools.to_vec()));
                             self.unrequested.insert(title.clone());
                         }

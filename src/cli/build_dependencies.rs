@@ -149,8 +149,8 @@ impl CommandInputs {
                 &bases,
             )
             .ok()?;
-            let (platform, told, layers) = (platform.parse().ok(), String::new(), Vec::new());
-            Some(KnownBase { platform, seen: target.seen, told, layers })
+            let (platform, origin, layers) = (platform.parse().ok(), String::new(), Vec::new());
+            Some(KnownBase { platform, seen: target.seen, origin, layers })
         };
         let done: Vec<KnownBase> = DEPENDENCY_PLATFORMS.into_iter().filter_map(base).collect();
         made.insert(number, done.clone());

@@ -23,7 +23,7 @@ pub(crate) fn check_image_count(images: &[String], inputs: &CommandInputs) -> Re
         return Ok(());
     }
     let (images, help) = (images.len(), "pass one image per Dockerfile, in the same order");
-    Err(CommandError::Said(format!(
+    Err(CommandError::Message(format!(
         "error: --built specifies {images} image(s) for {dockerfiles} Dockerfile(s): {help}"
     )))
 }
@@ -93,7 +93,7 @@ fn read_built_image(
     let opened = look.open(puller, image, platforms).map_err(|error| {
         failed(format!("cannot read its image {image}: {}", image_names::strip_name_prefix(&error.message, image)))
     })?;
-    let (mut found, mut told) =
+    let (mut found, mut image_notes) =
         (Vec::new(), vec![format!("inspected in {image}, which --built specifies as its image")]);
     let mut faults = Vec::new();
     for one in &opened.images {
@@ -109,7 +109,7 @@ fn read_built_image(
         };
         let target = extract::observe_built_image(recipe, one, seen).map_err(|error| failed(error.to_string()))?;
         let several = opened.images.len() > 1;
-        told.extend(notes.into_iter().map(|note| if several { format!("{platform}: {note}") } else { note }));
+        image_notes.extend(notes.into_iter().map(|note| if several { format!("{platform}: {note}") } else { note }));
         let extract::TargetObservations { seen, stage, stages, notes, .. } = target;
         found.push(OnPlatform { platform, stage, stages, notes, seen });
     }
@@ -117,7 +117,7 @@ fn read_built_image(
         dockerfile: Some((*source, Dockerfile::clone(dockerfile))),
         platforms: found,
     });
-    let notes = told.into_iter().chain(subject.notes.iter().cloned()).collect();
+    let notes = image_notes.into_iter().chain(subject.notes.iter().cloned()).collect();
     let images = scan::image_digests(opened.images.iter());
     Ok((AnalysisSubject { digest: scan::opened_digest(&opened), images, notes, content, ..subject }, faults))
 }

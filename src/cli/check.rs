@@ -44,7 +44,7 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Com
     }
     let mut read = read_check_inputs(options, knowledge)?;
     if options.fixing.writes_files() && options.paths.iter().any(|path| path.as_os_str() == "-") {
-        return Err(CommandError::Said(
+        return Err(CommandError::Message(
             "error: --fix cannot write to standard input; use --diff to print the changes".to_owned(),
         ));
     }
@@ -72,8 +72,8 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Com
         read = read_check_inputs(options, knowledge)?;
     }
     judging::warn_about_empty_rule_folders(&read.judging)?;
-    for told in &read.messages {
-        writeln!(streams::stderr(), "{told}")?;
+    for message in &read.messages {
+        writeln!(streams::stderr(), "{message}")?;
     }
     for (name, why) in &read.inputs.skipped {
         if options.show_files {
@@ -137,7 +137,7 @@ fn read_check_inputs(options: &CheckArgs, knowledge: Knowledge) -> Result<CheckI
         &mut sources,
     );
     let passed = fleet_file::unused_fleet_files(&judging, &fleet, &inputs.subjects).into_iter();
-    let mut told: Vec<String> = passed
+    let mut notes: Vec<String> = passed
         .map(|other| {
             let used = if fleet.built_in { "built-in example pools" } else { &fleet.name };
             let folder = other.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -151,9 +151,9 @@ fn read_check_inputs(options: &CheckArgs, knowledge: Knowledge) -> Result<CheckI
     built_images::check_image_count(&options.built, &inputs)?;
     let platforms = scan::fleet_platforms(&fleet, knowledge);
     let named: Vec<String> = platforms.iter().map(ToString::to_string).collect();
-    let wanted = if options.pull { pull::base_image_requests(&inputs, &named) } else { BaseImageRequests::default() };
+    let requests = if options.pull { pull::base_image_requests(&inputs, &named) } else { BaseImageRequests::default() };
     let puller = if options.pull || !options.built.is_empty() { Some(create_puller(options)?) } else { None };
-    let pulling = puller.as_ref().filter(|_| options.pull).map(|puller| (&wanted, puller));
+    let pulling = puller.as_ref().filter(|_| options.pull).map(|puller| (&requests, puller));
     base_images::add_known_bases(&mut inputs, first, pulling, &build, &mut sources);
     if !fleet.built_in
         && let Some(folder) = Path::new(&fleet.name).parent()
@@ -161,7 +161,7 @@ fn read_check_inputs(options: &CheckArgs, knowledge: Knowledge) -> Result<CheckI
         inputs.make_paths_relative_to(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     }
     let loaded = settings.into_inner().unwrap_or_else(PoisonError::into_inner);
-    told.extend(loaded.ignored_key_notes());
+    notes.extend(loaded.ignored_key_notes());
     for subject in &mut inputs.subjects {
         scan::note_missing_pool(subject, &fleet, knowledge);
     }
@@ -172,7 +172,7 @@ fn read_check_inputs(options: &CheckArgs, knowledge: Knowledge) -> Result<CheckI
     // What is built otherwise than as usual, or was not read, may be what an ignore is for.
     let usual = options.build.target.is_none() && options.build.build_args.is_empty() && inputs.errors.is_empty();
     let whole = if usual { settings::judged_folders(&paths) } else { Vec::new() };
-    Ok(CheckInputs { sources, judging, loaded, whole, fleet, inputs, messages: told })
+    Ok(CheckInputs { sources, judging, loaded, whole, fleet, inputs, messages: notes })
 }
 
 /// Prints a message if there is nothing to check.
@@ -201,7 +201,7 @@ fn report_nothing_to_check(options: &CheckArgs, inputs: &CommandInputs) -> Resul
 /// Creates the puller that reads base images and built images.
 fn create_puller(options: &CheckArgs) -> Result<Puller, CommandError> {
     if options.access.password_stdin && options.paths.iter().any(|path| path == Path::new("-")) {
-        return Err(CommandError::Said(registry_access::STDIN_CONFLICT_ERROR.to_owned()));
+        return Err(CommandError::Message(registry_access::STDIN_CONFLICT_ERROR.to_owned()));
     }
     let named = registry_access::registry_hosts(options.built.iter().map(String::as_str));
     registry_access::create_puller(&options.access, &named, !options.build.no_cache)
@@ -213,15 +213,15 @@ fn report_unassigned_dockerfiles(subjects: &[AnalysisSubject], fleet: &Fleet) ->
         matches!(subject.content, SubjectContent::Dockerfile { .. })
             && !fleet.pools.iter().any(|pool| pool.runs_dockerfile(&subject.path))
     };
-    let told: Vec<&AnalysisSubject> = subjects.iter().filter(nowhere).collect();
-    for subject in &told {
+    let unassigned: Vec<&AnalysisSubject> = subjects.iter().filter(nowhere).collect();
+    for subject in &unassigned {
         let (name, path, fleet) = (&subject.name, &subject.path, &fleet.name);
         writeln!(
             streams::stderr(),
             "{name} is assigned to no pool: no `dockerfiles` pattern of {fleet} matches {path}"
         )?;
     }
-    Ok(!told.is_empty() && told.len() == subjects.len())
+    Ok(!unassigned.is_empty() && unassigned.len() == subjects.len())
 }
 
 /// Whether a file describes what a cluster or a compose file runs, which other flags check.

@@ -46,8 +46,8 @@ impl ComparisonInput {
         match self {
             Self::Inputs(inputs) => {
                 let below = |input: &String| repository.and_then(|own| own.relative_path(Path::new(input)));
-                let told = inputs.iter().map(|input| below(input).unwrap_or_else(|| input.clone()));
-                told.collect::<Vec<_>>().join(", ")
+                let names = inputs.iter().map(|input| below(input).unwrap_or_else(|| input.clone()));
+                names.collect::<Vec<_>>().join(", ")
             }
             Self::Revision(revision, paths) => {
                 paths.iter().map(|path| revision_path(&revision.name, path)).collect::<Vec<_>>().join(", ")
@@ -141,7 +141,7 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, C
     let mut summary = compare::summarize_images(&pairs);
     summary.extend(compare::changed_pool_list("added", &added));
     summary.extend(compare::changed_pool_list("removed", &removed));
-    let told = Comparison {
+    let comparison = Comparison {
         schema_version: SCHEMA_VERSION,
         tool: head.tool,
         fleet_before: (own_was.label != own_is.label).then_some(fleet_before),
@@ -155,19 +155,23 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, C
         images: pairs,
         errors: was.errors.into_iter().chain(is.errors).collect(),
     };
-    print_comparison(&told, judging, options.against.format)?;
-    Ok(tally.exit(&told.errors, judging.exit.allow_incomplete))
+    print_comparison(&comparison, judging, options.against.format)?;
+    Ok(tally.exit(&comparison.errors, judging.exit.allow_incomplete))
 }
 
 /// Prints the comparison in the requested format.
-fn print_comparison(told: &Comparison, judging: &JudgingArgs, format: DifferenceFormat) -> Result<(), CommandError> {
+fn print_comparison(
+    comparison: &Comparison,
+    judging: &JudgingArgs,
+    format: DifferenceFormat,
+) -> Result<(), CommandError> {
     let terminal = io::stdout().is_terminal();
     let mut out = io::BufWriter::new(streams::stdout());
     match format {
-        DifferenceFormat::Human => compare::write_human(told, use_color(judging.color, terminal), &mut out)?,
-        DifferenceFormat::Markdown => compare::write_markdown(told, MarkdownTarget::Comment, &mut out)?,
-        DifferenceFormat::Summary => compare::write_markdown(told, MarkdownTarget::Summary, &mut out)?,
-        DifferenceFormat::Json => write_json(told, &mut out)?,
+        DifferenceFormat::Human => compare::write_human(comparison, use_color(judging.color, terminal), &mut out)?,
+        DifferenceFormat::Markdown => compare::write_markdown(comparison, MarkdownTarget::Comment, &mut out)?,
+        DifferenceFormat::Summary => compare::write_markdown(comparison, MarkdownTarget::Summary, &mut out)?,
+        DifferenceFormat::Json => write_json(comparison, &mut out)?,
     }
     Ok(out.flush()?)
 }
@@ -183,26 +187,30 @@ fn comparison_inputs(
     options: &CompareArgs,
     repository: Option<&GitRepository>,
 ) -> Result<(ComparisonInput, ComparisonInput), CommandError> {
-    let said = |text: String| CommandError::Said(format!("error: {text}"));
+    let command_error = |text: String| CommandError::Message(format!("error: {text}"));
     let Some(revisions) = &options.git else {
         let [before, after] = options.inputs.as_slice() else {
-            return Err(said("pass two inputs (before and after) or two revisions: --git main...HEAD".to_owned()));
+            return Err(command_error(
+                "pass two inputs (before and after) or two revisions: --git main...HEAD".to_owned(),
+            ));
         };
         return Ok((parse_input(before, repository)?, parse_input(after, repository)?));
     };
-    let repository = repository.ok_or_else(|| said("--git: this directory is not in a git repository".to_owned()))?;
+    let repository =
+        repository.ok_or_else(|| command_error("--git: this directory is not in a git repository".to_owned()))?;
     let mut inputs = options.inputs.clone();
     if inputs.is_empty() {
         inputs.push(".".to_owned());
     }
-    let outside = |input: &String| said(format!("{input} is outside the repository {}", repository.top.display()));
+    let outside =
+        |input: &String| command_error(format!("{input} is outside the repository {}", repository.top.display()));
     let below = |input: &String| repository.relative_path(Path::new(input)).ok_or_else(|| outside(input));
     let paths: Vec<String> = inputs.iter().map(below).collect::<Result<_, _>>()?;
     let head = |name: &str| if name.is_empty() { "HEAD".to_owned() } else { name.to_owned() };
-    let revision = |name: &str| repository.resolve_revision(&head(name)).map_err(said);
+    let revision = |name: &str| repository.resolve_revision(&head(name)).map_err(command_error);
     let (before, after) = match (revisions.split_once("..."), revisions.split_once("..")) {
         (Some((one, other)), _) => {
-            (repository.merge_base(&head(one), &head(other)).map_err(said)?, Some(revision(other)?))
+            (repository.merge_base(&head(one), &head(other)).map_err(command_error)?, Some(revision(other)?))
         }
         (None, Some((one, other))) => (revision(one)?, Some(revision(other)?)),
         (None, None) => (revision(revisions)?, None),
@@ -210,7 +218,7 @@ fn comparison_inputs(
     for (input, path) in inputs.iter().zip(&paths) {
         let now = after.as_ref().map_or_else(|| Path::new(input).exists(), |after| repository.contains(after, path));
         if !now && !repository.contains(&before, path) {
-            return Err(said(format!("{input} does not exist in {revisions}")));
+            return Err(command_error(format!("{input} does not exist in {revisions}")));
         }
     }
     let after = match after {
@@ -234,7 +242,7 @@ fn parse_input(input: &str, repository: Option<&GitRepository>) -> Result<Compar
             Ok(ComparisonInput::Revision(revision, vec![path.to_owned()]))
         }
         Err(error) if !path.is_empty() && repository.top.join(path).exists() => {
-            Err(CommandError::Said(format!("error: {input}: {error}")))
+            Err(CommandError::Message(format!("error: {input}: {error}")))
         }
         Ok(_) | Err(_) => Ok(inputs()),
     }
@@ -437,25 +445,25 @@ fn compare_pair(
     let least = || {
         let (before, after) = (before?, after?);
         let (one, other) = (was.subjects.get(before.with)?, is.subjects.get(after.with)?);
-        let asked = |pool: &str| {
+        let is_compared = |pool: &str| {
             let on = |judged| {
                 compare::verdict_on_pool(judged, pool).is_some_and(|verdict| verdict.fate != VerdictKind::NotApplicable)
             };
             on(&before.judged) && on(&after.judged)
         };
-        Some((smallest_drivers(one, &asked, reading_was), smallest_drivers(other, &asked, reading_is)))
+        Some((smallest_drivers(one, &is_compared, reading_was), smallest_drivers(other, &is_compared, reading_is)))
     };
-    let told = compare::compare_subjects(&name, old, new, if many && !differs { None } else { least() });
+    let compared = compare::compare_subjects(&name, old, new, if many && !differs { None } else { least() });
     match compare::earlier_dockerfile_name(sides) {
-        Some(from) => told.with_earlier_name(from),
-        None => told,
+        Some(from) => compared.with_earlier_name(from),
+        None => compared,
     }
 }
 
 /// Returns the smallest driver for each requested pool, where it is known.
 fn smallest_drivers(
     subject: &AnalysisSubject,
-    asked: &impl Fn(&str) -> bool,
+    is_compared: &impl Fn(&str) -> bool,
     reading: SideOptions<'_>,
 ) -> SmallestDriverByPool {
     let SideOptions { fleet, knowledge, .. } = reading;
@@ -463,7 +471,7 @@ fn smallest_drivers(
     let mut known: BTreeMap<String, (minimum_driver::MinimumDriver, Option<minimum_driver::OlderStartingDriver>)> =
         BTreeMap::new();
     let mut found = SmallestDriverByPool::new();
-    for pool in fleet.pools.iter().filter(|pool| asked(&pool.name.value)) {
+    for pool in fleet.pools.iter().filter(|pool| is_compared(&pool.name.value)) {
         let (kind, older) = *known.entry(minimum_driver::pool_equivalence_key(pool, knowledge)).or_insert_with(|| {
             let found = minimum_driver(&images, pool, knowledge);
             let minimum_driver::MinimumDriver::From(driver) = found else { return (found, None) };

@@ -57,7 +57,7 @@ pub(crate) struct ComparisonSide {
     pub(crate) errors: Vec<InputError>,
     loaded: LoadedSettings,
     /// Path prefixes of snapshot folders, and the revision prefix that replaces each of them in the output.
-    stands: Vec<(String, String)>,
+    path_replacements: Vec<(String, String)>,
 }
 
 /// Whether an input is an image or image folder instead of a text file.
@@ -69,7 +69,12 @@ fn is_image_input(input: &str) -> bool {
 impl ComparisonSide {
     /// Creates a side without inputs.
     pub(crate) fn empty() -> Self {
-        Self { subjects: Vec::new(), errors: Vec::new(), loaded: LoadedSettings::empty(), stands: Vec::new() }
+        Self {
+            subjects: Vec::new(),
+            errors: Vec::new(),
+            loaded: LoadedSettings::empty(),
+            path_replacements: Vec::new(),
+        }
     }
 
     /// Reads inputs from the command line: files, folders and images.
@@ -119,10 +124,10 @@ impl ComparisonSide {
         let mut inputs = CommandInputs::read(paths, &build, sources);
         settings::assign_to_inputs(&settings, &mut inputs.subjects, fleet, sources)?;
         let platforms: Vec<String> = scan::fleet_platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
-        let wanted = if pull { pull::base_image_requests(&inputs, &platforms) } else { BaseImageRequests::default() };
+        let requests = if pull { pull::base_image_requests(&inputs, &platforms) } else { BaseImageRequests::default() };
         let puller =
             if pull { Some(registry_access::create_puller(access, &RegistryHosts::new(), keep)?) } else { None };
-        let pulling = puller.as_ref().map(|puller| (&wanted, puller));
+        let pulling = puller.as_ref().map(|puller| (&requests, puller));
         base_images::add_known_bases(&mut inputs, first, pulling, &build, sources);
         if let Some(folder) = fleet_folder(fleet) {
             inputs.make_paths_relative_to(&folder);
@@ -132,7 +137,7 @@ impl ComparisonSide {
         }
         let CommandInputs { subjects, errors, .. } = inputs;
         let loaded = settings.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(Self { subjects, errors, loaded, stands: Vec::new() })
+        Ok(Self { subjects, errors, loaded, path_replacements: Vec::new() })
     }
 
     /// Renames the subjects, and changes the paths that are matched against the patterns of the pools.
@@ -164,7 +169,7 @@ impl ComparisonSide {
                 location.path = location.path.replace(folder.as_str(), &shown);
             }
         }
-        self.stands.push((folder, shown));
+        self.path_replacements.push((folder, shown));
     }
 
     /// Replaces snapshot folders by revisions in the locations of a fleet.
@@ -172,7 +177,7 @@ impl ComparisonSide {
         for pool in &mut fleet.pools {
             let of_fields = pool.fields.iter_mut().filter_map(|field| field.location.as_mut());
             for location in of_fields.chain(&mut pool.location) {
-                for (folder, shown) in &self.stands {
+                for (folder, shown) in &self.path_replacements {
                     location.path = location.path.replace(folder.as_str(), shown);
                     location.label = location.label.replace(folder.as_str(), shown);
                 }
@@ -182,17 +187,17 @@ impl ComparisonSide {
 
     /// Replaces snapshot folders by revisions in the findings and notes of a judged subject.
     fn replace_subject_paths(&self, mut judged: model::Subject) -> model::Subject {
-        for (folder, shown) in &self.stands {
-            let put = |text: &mut String| *text = text.replace(folder.as_str(), shown);
+        for (folder, shown) in &self.path_replacements {
+            let replace_folder = |text: &mut String| *text = text.replace(folder.as_str(), shown);
             for finding in &mut judged.findings {
-                put(&mut finding.message);
-                finding.help.iter_mut().for_each(put);
+                replace_folder(&mut finding.message);
+                finding.help.iter_mut().for_each(replace_folder);
                 for location in &mut finding.locations {
-                    put(&mut location.path);
-                    put(&mut location.label);
+                    replace_folder(&mut location.path);
+                    replace_folder(&mut location.label);
                 }
             }
-            judged.inspected.notes.iter_mut().for_each(put);
+            judged.inspected.notes.iter_mut().for_each(replace_folder);
         }
         judged
     }
@@ -236,7 +241,7 @@ impl ComparisonSide {
         });
         let of_parts: Vec<Judge<'_>> =
             runs.map(|(run, detail)| Judge::new(run, &self.subjects, book, detail)).collect();
-        let told = parallel::map(judging.jobs(), &self.subjects, |subject| {
+        let outcomes = parallel::map(judging.jobs(), &self.subjects, |subject| {
             let inferred = InferenceCache::default();
             let of_part =
                 |judge: &Judge<'_>| self.replace_subject_paths(judge.judge_sharing_inference(subject, &inferred));
@@ -244,9 +249,9 @@ impl ComparisonSide {
             let as_of = judging.as_of.or(subject.as_of);
             (judged, SubjectImages::infer_with(subject, platforms, as_of, knowledge, &inferred))
         });
-        let mut judged: Vec<Vec<model::Subject>> = parts.iter().map(|_| Vec::with_capacity(told.len())).collect();
-        let mut images = Vec::with_capacity(told.len());
-        for (subjects, own) in told {
+        let mut judged: Vec<Vec<model::Subject>> = parts.iter().map(|_| Vec::with_capacity(outcomes.len())).collect();
+        let mut images = Vec::with_capacity(outcomes.len());
+        for (subjects, own) in outcomes {
             judged.iter_mut().zip(subjects).for_each(|(all, subject)| all.push(subject));
             images.push(own);
         }

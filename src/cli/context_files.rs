@@ -62,8 +62,8 @@ fn reads_context(instruction: &Instruction) -> bool {
 
 /// Whether a mount may be a bind mount, which is the default type.
 fn may_bind_files(mount: &InstructionFlag) -> bool {
-    let said = mount.value.as_ref().map_or("", MappedText::text);
-    !said.contains("type=") || said.contains("bind") || said.contains('$')
+    let mount_options = mount.value.as_ref().map_or("", MappedText::text);
+    !mount_options.contains("type=") || mount_options.contains("bind") || mount_options.contains('$')
 }
 
 #[cfg(test)]

@@ -31,13 +31,15 @@ const COMMENT_WIDTH: usize = 100;
 pub(crate) fn run(options: &DescribeArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {
     let DescribeArgs { input, platform, reading, settings, .. } = options;
     let DockerfileArgs { pull, access, build } = reading;
-    let asked = InputRequest { input, platform, pull: *pull, access, build, settings, knowledge };
-    let subjects = read_input(asked, &mut Sources::default())?;
+    let request = InputRequest { input, platform, pull: *pull, access, build, settings, knowledge };
+    let subjects = read_input(request, &mut Sources::default())?;
     // One description is one document.
     if subjects.len() > 1 {
         let names: Vec<&str> = subjects.iter().map(|subject| subject.name.as_str()).collect();
         let (number, names) = (names.len(), names.join(", "));
-        return Err(CommandError::Said(format!("error: {input} contains {number} inputs; pass one of them: {names}")));
+        return Err(CommandError::Message(format!(
+            "error: {input} contains {number} inputs; pass one of them: {names}"
+        )));
     }
     let described = |subject: &AnalysisSubject| {
         Some((
@@ -95,13 +97,16 @@ pub(crate) struct InputRequest<'a> {
 }
 
 /// Reads the subjects of one input: files, or an image. Prints which platform is used if there are several.
-pub(crate) fn read_input(asked: InputRequest<'_>, sources: &mut Sources) -> Result<Vec<AnalysisSubject>, CommandError> {
-    let InputRequest { input, platform, pull, access, build, settings, knowledge } = asked;
+pub(crate) fn read_input(
+    request: InputRequest<'_>,
+    sources: &mut Sources,
+) -> Result<Vec<AnalysisSubject>, CommandError> {
+    let InputRequest { input, platform, pull, access, build, settings, knowledge } = request;
     let path = Path::new(input);
     let keep = !build.no_cache;
     if input == "-" || (path.exists() && !is_image_path(path)) {
         if input == "-" && access.password_stdin {
-            return Err(CommandError::Said(registry_access::STDIN_CONFLICT_ERROR.to_owned()));
+            return Err(CommandError::Message(registry_access::STDIN_CONFLICT_ERROR.to_owned()));
         }
         let start = Some(path).filter(|path| path.exists());
         let settings = Mutex::new(LoadedSettings::new(&settings.to_config_args(), start, sources)?);
@@ -109,17 +114,17 @@ pub(crate) fn read_input(asked: InputRequest<'_>, sources: &mut Sources) -> Resu
         let build =
             InputOptions { args: build, set: &set, stdin_filename: None, jobs: 1, settings: &settings, knowledge };
         let mut inputs = CommandInputs::read(&[path], &build, sources);
-        let wanted = if pull {
+        let requests = if pull {
             pull::base_image_requests(&inputs, &platform.split(',').map(str::to_owned).collect::<Vec<_>>())
         } else {
             BaseImageRequests::default()
         };
         let puller =
             if pull { Some(registry_access::create_puller(access, &RegistryHosts::new(), keep)?) } else { None };
-        let pulling = puller.as_ref().map(|puller| (&wanted, puller));
+        let pulling = puller.as_ref().map(|puller| (&requests, puller));
         base_images::add_known_bases(&mut inputs, Some(path).filter(|path| path.exists()), pulling, &build, sources);
         if let Some(error) = inputs.errors.first() {
-            return Err(CommandError::Said(format!("error: cannot read {}: {}", error.input, error.message)));
+            return Err(CommandError::Message(format!("error: cannot read {}: {}", error.input, error.message)));
         }
         for subject in &inputs.subjects {
             report_platform(&subject.name, subject, platform)?;
@@ -128,15 +133,16 @@ pub(crate) fn read_input(asked: InputRequest<'_>, sources: &mut Sources) -> Resu
     }
     if !path.exists() && !is_image_name(input) {
         let help = "pass a file, or an image with its tag or registry";
-        return Err(CommandError::Said(format!("error: file `{input}` not found; {help}")));
+        return Err(CommandError::Message(format!("error: file `{input}` not found; {help}")));
     }
-    let wanted = platform.split(',').map(str::parse).collect::<Result<Vec<Platform>, _>>();
-    let wanted = wanted
-        .map_err(|_| CommandError::Said(format!("error: `{platform}` is not a platform: expected os/architecture")))?;
+    let platforms = platform.split(',').map(str::parse).collect::<Result<Vec<Platform>, _>>();
+    let platforms = platforms.map_err(|_| {
+        CommandError::Message(format!("error: `{platform}` is not a platform: expected os/architecture"))
+    })?;
     let puller = registry_access::create_puller(access, &registry_access::registry_hosts([input]), keep)?;
-    let subject = scan::read_image_with_layers(input, &wanted, &puller, keep);
-    let subject = subject.map_err(|error| CommandError::Said(format!("error: {error}")))?;
-    if wanted.len() == 1 {
+    let subject = scan::read_image_with_layers(input, &platforms, &puller, keep);
+    let subject = subject.map_err(|error| CommandError::Message(format!("error: {error}")))?;
+    if platforms.len() == 1 {
         report_platform(input, &subject, platform)?;
     }
     Ok(vec![subject])

@@ -14,12 +14,12 @@ pub(crate) enum CommandError {
     /// The pipe that reads the output was closed.
     Pipe,
     /// An error message for standard error.
-    Said(String),
+    Message(String),
 }
 
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe { Self::Pipe } else { Self::Said(format!("error: {error}")) }
+        if error.kind() == io::ErrorKind::BrokenPipe { Self::Pipe } else { Self::Message(format!("error: {error}")) }
     }
 }
 

@@ -34,18 +34,18 @@ pub(crate) fn run(options: &ExplainArgs, knowledge: Knowledge) -> Result<Exit, C
         [] => {
             let help = "help: pass an error number (imagelint explain 209), the full log line, or a log (imagelint \
                         explain - < job.log)";
-            return Err(CommandError::Said(format!("error: nothing to explain\n{help}")));
+            return Err(CommandError::Message(format!("error: nothing to explain\n{help}")));
         }
         words => words.join(" "),
     };
     let book = read_rule_book(&options.rules)?;
     let several = text.trim().lines().nth(1).is_some();
     let deciding = if several { find_deciding_line(&text, &book, knowledge) } else { None };
-    let asked = deciding.unwrap_or(&text);
-    let found = explain_text(asked, &book, knowledge);
-    let near = if found.is_empty() { similar_names(asked, &book, knowledge) } else { Vec::new() };
-    let (errors, lines) = (matching_errors(asked, knowledge), matching_log_messages(asked, knowledge));
-    let (verdict, launch) = (find_verdict_term(asked, knowledge), find_launch_method(asked, knowledge));
+    let query = deciding.unwrap_or(&text);
+    let found = explain_text(query, &book, knowledge);
+    let near = if found.is_empty() { similar_names(query, &book, knowledge) } else { Vec::new() };
+    let (errors, lines) = (matching_errors(query, knowledge), matching_log_messages(query, knowledge));
+    let (verdict, launch) = (find_verdict_term(query, knowledge), find_launch_method(query, knowledge));
     let no_word = verdict.is_none() && launch.is_none();
     let nothing = found.is_empty() && errors.is_empty() && lines.is_empty() && no_word;
     let mut out = streams::stdout();
@@ -63,22 +63,22 @@ pub(crate) fn run(options: &ExplainArgs, knowledge: Knowledge) -> Result<Exit, C
                 writeln!(out, "The log line that matches is `{}`.\n", escape_one_line(line))?;
             }
             if nothing {
-                match misspelled_page(asked, &book).filter(|_| !several) {
+                match misspelled_page(query, &book).filter(|_| !several) {
                     Some(page) => {
                         let line = format!(
                             "`{}` is unknown; the nearest rule is {}.",
-                            escape_one_line(asked.trim()),
+                            escape_one_line(query.trim()),
                             page.name
                         );
                         writeln!(out, "{}\n", wrap(&line, 0, 0, width))?;
                         rule_page_text::print_rule_page(&mut out, page, width)?;
                     }
                     None if several => print_unknown_log(&mut out, &text, width)?,
-                    None => print_unknown_text(&mut out, asked, &near, width)?,
+                    None => print_unknown_text(&mut out, query, &near, width)?,
                 }
                 return Ok(Exit::Nothing);
             }
-            let verdict = verdict.filter(|_| found.is_empty()).map(|row| explain_report_term(asked, row));
+            let verdict = verdict.filter(|_| found.is_empty()).map(|row| explain_report_term(query, row));
             for sentence in verdict.into_iter().chain(launch.map(describe_launch_method)) {
                 writeln!(out, "{}", wrap(&escape_one_line(&sentence), 0, 0, width))?;
             }
@@ -86,7 +86,7 @@ pub(crate) fn run(options: &ExplainArgs, knowledge: Knowledge) -> Result<Exit, C
                 errors.iter().try_for_each(|row| print_cuda_error(&mut out, row, width))?;
                 lines.iter().try_for_each(|row| print_log_message(&mut out, row, width))?;
             } else {
-                print_matches(&mut out, asked, &found, width)?;
+                print_matches(&mut out, query, &found, width)?;
             }
         }
     }
@@ -161,10 +161,10 @@ fn print_unknown_log(out: &mut impl io::Write, text: &str, width: usize) -> io::
 }
 
 /// Prints the best matching page, and a list of the others.
-fn print_matches(out: &mut impl io::Write, asked: &str, found: &[PageMatch<'_>], width: usize) -> io::Result<()> {
+fn print_matches(out: &mut impl io::Write, query: &str, found: &[PageMatch<'_>], width: usize) -> io::Result<()> {
     let Some((best, others)) = found.split_first() else { return Ok(()) };
     if best.by == MatchKind::Part {
-        let line = format!("`{}` is a part of several known messages:", escape_one_line(asked.trim()));
+        let line = format!("`{}` is a part of several known messages:", escape_one_line(query.trim()));
         writeln!(out, "{}", wrap(&line, 0, 0, width))?;
         print_page_list(out, found.iter().take(MAX_LISTED_PAGES), width)?;
         return writeln!(out, "\n{}", wrap("Print a page: imagelint explain NAME, or pass the full line", 0, 2, width));

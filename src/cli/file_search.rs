@@ -62,14 +62,14 @@ pub(super) fn find_inputs(path: &Path, choice: &FileFilter) -> Vec<DiscoveredInp
         return vec![DiscoveredInput::Error(path.display().to_string(), why)];
     }
     let endless: Arc<Mutex<Vec<(String, String)>>> = Arc::default();
-    let told = Arc::clone(&endless);
+    let folder_errors = Arc::clone(&endless);
     let walk = WalkBuilder::new(path)
         .hidden(false)
         .filter_entry(move |entry| {
             let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
             let why = if folder { ignore_file_error(entry.path()) } else { None };
-            if let (Some(why), Ok(mut told)) = (&why, told.lock()) {
-                told.push((entry.path().display().to_string(), why.clone()));
+            if let (Some(why), Ok(mut folder_errors)) = (&why, folder_errors.lock()) {
+                folder_errors.push((entry.path().display().to_string(), why.clone()));
             }
             why.is_none() && entry.file_name() != ".git"
         })
@@ -87,7 +87,7 @@ pub(super) fn find_inputs(path: &Path, choice: &FileFilter) -> Vec<DiscoveredInp
         Err(error) => Some(DiscoveredInput::Error(path.display().to_string(), error.to_string())),
     };
     let mut all: Vec<DiscoveredInput> = walk.filter_map(file).collect();
-    let endless = endless.lock().map(|mut told| std::mem::take(&mut *told)).unwrap_or_default();
+    let endless = endless.lock().map(|mut folder_errors| std::mem::take(&mut *folder_errors)).unwrap_or_default();
     all.extend(endless.into_iter().map(|(folder, why)| DiscoveredInput::Error(folder, why)));
     all
 }
@@ -122,7 +122,7 @@ pub(super) struct ReferencingDockerfile {
     /// The build context in which it reads the files, if that is not its folder.
     pub(super) context: Option<PathBuf>,
     /// The input files that it is checked in place of, as written on the command line.
-    pub(super) stands_for: Vec<String>,
+    pub(super) replaced_inputs: Vec<String>,
 }
 
 impl ReferencingDockerfile {
@@ -132,7 +132,7 @@ impl ReferencingDockerfile {
             let shown = if context.as_os_str().is_empty() { Path::new(".") } else { context };
             format!(" in the build context {}", shown.display())
         });
-        self.stands_for.iter().map(move |file| format!("checked in place of {file}, which it reads{context}"))
+        self.replaced_inputs.iter().map(move |file| format!("checked in place of {file}, which it reads{context}"))
     }
 }
 

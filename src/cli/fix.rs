@@ -51,7 +51,7 @@ fn plan_round(
             fix::repair_subject(subject, settings, hosts, judge.spare_threads(), least)
         })
     });
-    let mut told = Vec::new();
+    let mut fix_titles = Vec::new();
     let mut texts: BTreeMap<SourceId, String> = BTreeMap::new();
     let mut refused = BTreeMap::new();
     for (subject, mut repair) in subjects.iter().zip(repairs) {
@@ -87,14 +87,14 @@ fn plan_round(
             refused.insert(path, why);
             continue;
         }
-        told.extend(repair.fixes.iter().map(|fix| format!("{}: {}", subject.name, fix.title)));
+        fix_titles.extend(repair.fixes.iter().map(|fix| format!("{}: {}", subject.name, fix.title)));
         texts.extend(repair.texts);
     }
     let both = |(id, new): (SourceId, String)| {
         let text = run.sources.get(id);
         (text.name().to_owned(), (text.text().to_owned(), new))
     };
-    Ok(FixRound { texts: texts.into_iter().map(both).collect(), messages: told, refused })
+    Ok(FixRound { texts: texts.into_iter().map(both).collect(), messages: fix_titles, refused })
 }
 
 /// Selects the changed texts that a subject consists of. Each subject reads shared files by itself, so files are
@@ -106,9 +106,9 @@ fn texts_of_subject(
 ) -> BTreeMap<SourceId, String> {
     let SubjectContent::Dockerfile { source, files, .. } = &subject.content else { return BTreeMap::new() };
     let name = |id: SourceId| run.sources.get(id).name();
-    let asked = files.requested_files().filter_map(|(_, file)| Some(file.as_ref().ok()?.source));
+    let requested = files.requested_files().filter_map(|(_, file)| Some(file.as_ref().ok()?.source));
     let of_name = |id: SourceId| texts.iter().find(|(other, _)| name(**other) == name(id));
-    asked.chain([*source]).filter_map(|id| Some((id, of_name(id)?.1.clone()))).collect()
+    requested.chain([*source]).filter_map(|id| Some((id, of_name(id)?.1.clone()))).collect()
 }
 
 /// Returns the changed file and a reason if a repair stops another subject from starting on a pool; `texts` contains
@@ -277,17 +277,17 @@ fn replace_file(path: &Path, before: &str, after: &str, roots: &[PathBuf]) -> Re
         return Err("it is read-only; make it writable first".to_owned());
     }
     let name = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let beside = real.with_file_name(format!(".{name}.imagelint-{}", std::process::id()));
-    let put = || -> io::Result<()> {
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&beside)?;
+    let temporary = real.with_file_name(format!(".{name}.imagelint-{}", std::process::id()));
+    let write_and_rename = || -> io::Result<()> {
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
         file.write_all(after.as_bytes())?;
         file.sync_all()?;
-        fs::set_permissions(&beside, mode.clone())?;
-        fs::rename(&beside, &real)
+        fs::set_permissions(&temporary, mode.clone())?;
+        fs::rename(&temporary, &real)
     };
-    put().map_err(|error| {
+    write_and_rename().map_err(|error| {
         // What could not be put in place is not left behind.
-        let _ = fs::remove_file(&beside);
+        let _ = fs::remove_file(&temporary);
         error.to_string()
     })
 }

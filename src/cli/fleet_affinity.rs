@@ -74,26 +74,26 @@ fn print_affinity(
     field: &AffinityCandidates,
     fates: &BTreeMap<&str, VerdictKind>,
 ) -> Result<Exit, CommandError> {
-    let (mut wanted, mut others, mut told) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut starting, mut others, mut pool_fates) = (Vec::new(), Vec::new(), Vec::new());
     let mut pools = field.fleet.pools.iter();
     for group in &field.groups {
-        let own = group.descriptions.iter().zip(&mut pools).map(|(told, pool)| {
+        let own = group.descriptions.iter().zip(&mut pools).map(|(description, pool)| {
             let fate = fates.get(pool.name.value.as_str()).copied().unwrap_or(VerdictKind::NotApplicable);
-            (told.as_str(), fate)
+            (description.as_str(), fate)
         });
         let own: Vec<(&str, VerdictKind)> = own.collect();
         let nodes = group.nodes.iter().map(|(name, labels)| (labels, name.as_str()));
         // Of whichever of the pools a node is, it has to start there.
         if own.iter().all(|(_, fate)| *fate == VerdictKind::Starts) {
-            wanted.extend(nodes);
+            starting.extend(nodes);
         } else {
             others.extend(nodes);
         }
-        told.extend(own);
+        pool_fates.extend(own);
     }
     others.extend(field.others.iter().map(|labels| (labels, "a node without an NVIDIA GPU")));
-    if wanted.is_empty() {
-        for (group, fate) in &told {
+    if starting.is_empty() {
+        for (group, fate) in &pool_fates {
             writeln!(streams::stderr(), "{}: {fate}", escape_one_line(group))?;
         }
         writeln!(streams::stderr(), "no affinity: no node is certain to start {name}")?;
@@ -103,25 +103,25 @@ fn print_affinity(
     let own: BTreeSet<&str> = declared.map(|(name, _)| name.as_str()).collect();
     let own: Vec<&str> = own.into_iter().collect();
     let labels = |list: &[(_, _)]| list.iter().map(|(labels, _)| *labels).collect::<Vec<&NodeLabels>>();
-    let terms = inventory::node_selector_terms(&own, &labels(&wanted), &labels(&others)).map_err(|(at, other)| {
+    let terms = inventory::node_selector_terms(&own, &labels(&starting), &labels(&others)).map_err(|(at, other)| {
         let group = |list: &[(&NodeLabels, &str)], at: usize| {
-            escape_one_line(list.get(at).map_or("", |(_, told)| *told)).into_owned()
+            escape_one_line(list.get(at).map_or("", |(_, node)| *node)).into_owned()
         };
-        let wanted = group(&wanted, at);
+        let starting_node = group(&starting, at);
         let help = "deploy GPU Feature Discovery to label the nodes (nvidia.com/gpu.product, \
                     nvidia.com/cuda.driver-version.full), or label them yourself (kubectl label node NAME \
                     gpu-pool=NAME) and add the label to `labels` of their pool";
-        CommandError::Said(match other {
+        CommandError::Message(match other {
             Some(other) => format!(
-                "error: no label distinguishes {wanted} (starts) from {} (fails, or is unknown)\nhelp: {help}",
+                "error: no label distinguishes {starting_node} (starts) from {} (fails, or is unknown)\nhelp: {help}",
                 group(&others, other)
             ),
-            None => format!("error: {wanted} (starts) has no label that identifies it\nhelp: {help}"),
+            None => format!("error: {starting_node} (starts) has no label that identifies it\nhelp: {help}"),
         })
     })?;
     let mut out = io::BufWriter::new(streams::stdout());
     writeln!(out, "# Nodes on which {} starts.", escape_one_line(name))?;
-    for (group, fate) in &told {
+    for (group, fate) in &pool_fates {
         writeln!(out, "# {}: {fate}", escape_one_line(group))?;
     }
     write!(out, "{}", inventory::affinity_yaml(&terms))?;
@@ -139,15 +139,16 @@ fn read_subject(
     let FleetAffinityArgs { input, reading, settings, .. } = options;
     let DockerfileArgs { pull, access, build } = reading;
     let platforms: Vec<String> = scan::fleet_platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
-    let asked = InputRequest { input, platform: &platforms.join(","), pull: *pull, access, build, settings, knowledge };
-    let mut inputs = CommandInputs { subjects: describe::read_input(asked, sources)?, ..CommandInputs::default() };
+    let request =
+        InputRequest { input, platform: &platforms.join(","), pull: *pull, access, build, settings, knowledge };
+    let mut inputs = CommandInputs { subjects: describe::read_input(request, sources)?, ..CommandInputs::default() };
     if let Some(folder) = Path::new(&fleet.name).parent().filter(|_| !fleet.built_in) {
         inputs.make_paths_relative_to(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     }
     let number = inputs.subjects.len();
     match (inputs.subjects.pop(), number) {
         (Some(subject), 1) => Ok(subject),
-        _ => Err(CommandError::Said(format!("error: {input} contains {number} inputs; pass one of them"))),
+        _ => Err(CommandError::Message(format!("error: {input} contains {number} inputs; pass one of them"))),
     }
 }
 
@@ -163,14 +164,14 @@ fn candidates_from_labels(mut fleet: Fleet) -> Result<AffinityCandidates, Comman
     if let Some(pool) = fleet.pools.iter().find(|pool| pool.labels.is_empty()) {
         let (file, pool) = (&fleet.name, &pool.name.value);
         let message = format!("error: pool `{pool}` of {file} has no `labels` for the selector: add them, {help}");
-        return Err(CommandError::Said(message));
+        return Err(CommandError::Message(message));
     }
     if fleet.pools.is_empty() {
         let name = &fleet.name;
         let message = format!(
             "error: {name} has no Kubernetes pool: set `launch = \"kubernetes\"` for the pools of your cluster, {help}"
         );
-        return Err(CommandError::Said(message));
+        return Err(CommandError::Message(message));
     }
     let labels = |pool: &Pool| pool.labels.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect();
     let group = |pool: &Pool| AffinityGroup {
@@ -190,7 +191,7 @@ fn candidates_from_nodes(fleet: &Fleet, path: &Path, knowledge: Knowledge) -> Re
             "error: {} has no node with labels; pass the output of `kubectl get nodes -o json`",
             path.display()
         );
-        return Err(CommandError::Said(message));
+        return Err(CommandError::Message(message));
     }
     let mut builds = BTreeMap::new();
     for machine in found.machines {
@@ -206,24 +207,24 @@ fn candidates_from_nodes(fleet: &Fleet, path: &Path, knowledge: Knowledge) -> Re
     for ((bases, build), nodes) in builds {
         let bases: Vec<Option<&Pool>> =
             if bases.is_empty() { vec![None] } else { bases.iter().map(|base| fleet.pools.get(*base)).collect() };
-        let told: Vec<String> = bases.iter().map(|base| describe_nodes(*base, &build)).collect();
+        let node_descriptions: Vec<String> = bases.iter().map(|base| describe_nodes(*base, &build)).collect();
         for base in bases {
             let name = seen.pools.len().to_string();
             seen.pools.push(inventory::pool_as_observed(base, name, &build, knowledge));
         }
-        let first = told.first().map_or("", String::as_str);
+        let first = node_descriptions.first().map_or("", String::as_str);
         let nodes = nodes.into_iter().map(|(name, labels)| (format!("node {name} with {first}"), labels)).collect();
-        groups.push(AffinityGroup { descriptions: told, nodes });
+        groups.push(AffinityGroup { descriptions: node_descriptions, nodes });
     }
     Ok(AffinityCandidates { fleet: seen, groups, others: found.left_out })
 }
 
 /// Returns a description of nodes: their GPU, driver and pool, measured or declared.
 fn describe_nodes(base: Option<&Pool>, build: &MachineConfig) -> String {
-    let said: Vec<&str> = build.gpus.iter().map(|gpu| gpu.name.as_str()).filter(|name| !name.is_empty()).collect();
+    let gpu_names: Vec<&str> = build.gpus.iter().map(|gpu| gpu.name.as_str()).filter(|name| !name.is_empty()).collect();
     let declared = |field| base.and_then(|pool| pool.field_text(field));
     let gpus = match declared(PoolField::Gpu) {
-        _ if !said.is_empty() => said.join(", "),
+        _ if !gpu_names.is_empty() => gpu_names.join(", "),
         Some(gpu) => format!("{gpu} as declared"),
         None => "an unknown GPU".to_owned(),
     };

@@ -24,7 +24,7 @@ pub(crate) fn print_drift(
     knowledge: Knowledge,
 ) -> Result<Exit, CommandError> {
     if fleet.built_in {
-        return Err(CommandError::Said("error: there is no fleet file to compare; pass one".to_owned()));
+        return Err(CommandError::Message("error: there is no fleet file to compare; pass one".to_owned()));
     }
     let mut seen = Inventory::default();
     for path in against {

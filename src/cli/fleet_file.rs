@@ -39,21 +39,24 @@ pub(super) fn find_fleet_file(options: &JudgingArgs, first_input: Option<&Path>)
 /// Fails if a selected pool does not exist in the fleet, or if `--why` and `--pool` contradict each other.
 pub(super) fn check_selected_pools(options: &JudgingArgs, fleet: &Fleet) -> Result<(), CommandError> {
     let why = || options.why.as_ref().filter(|pool| !pool.is_empty() && *pool != FULL);
-    for asked in options.pools.iter().chain(why()) {
+    for requested in options.pools.iter().chain(why()) {
         let mut names = fleet.pools.iter().map(|pool| pool.name.value.as_str());
-        if !names.clone().any(|name| name == asked) {
-            let is_path = options.why.as_ref() == Some(asked) && Path::new(asked).exists();
-            let hint = match nearest_word(asked, names.by_ref()) {
-                _ if is_path => format!("--why takes a pool: put the path {asked} before it"),
+        if !names.clone().any(|name| name == requested) {
+            let is_path = options.why.as_ref() == Some(requested) && Path::new(requested).exists();
+            let hint = match nearest_word(requested, names.by_ref()) {
+                _ if is_path => format!("--why takes a pool: put the path {requested} before it"),
                 Some(name) => format!("did you mean `{name}`?"),
                 None => format!("the pools are {}", pool_names(fleet)),
             };
-            return Err(CommandError::Said(format!("error: the fleet {} has no pool `{asked}`; {hint}", fleet.name)));
+            return Err(CommandError::Message(format!(
+                "error: the fleet {} has no pool `{requested}`; {hint}",
+                fleet.name
+            )));
         }
     }
     let left_out = |pool: &&String| !options.pools.is_empty() && !options.pools.contains(pool);
     match why().filter(left_out) {
-        Some(pool) => Err(CommandError::Said(format!(
+        Some(pool) => Err(CommandError::Message(format!(
             "error: --why selects pool `{pool}`, but --pool excludes it; the selected pools are {}",
             options.pools.join(", ")
         ))),
@@ -83,18 +86,19 @@ pub(crate) fn load_fleet_file(
         return Ok(fleet::built_in_fleet(source));
     };
     let text = read_command_line_file(&path, MAX_TEXT_BYTES)
-        .map_err(|error| CommandError::Said(unreadable_fleet_message(&path, &error)))?;
+        .map_err(|error| CommandError::Message(unreadable_fleet_message(&path, &error)))?;
     let text = SourceText::new(path.display().to_string(), text);
     let source = sources.add(text.clone());
-    parse_fleet(&text, source, knowledge).map_err(|errors| CommandError::Said(render_diagnostic(errors.as_ref())))
+    parse_fleet(&text, source, knowledge).map_err(|errors| CommandError::Message(render_diagnostic(errors.as_ref())))
 }
 
 /// Parses and validates the fleet in a text that is already in the sources.
 pub(crate) fn parse_fleet(text: &SourceText, source: SourceId, knowledge: Knowledge) -> Result<Fleet, FleetErrors> {
     // The pools of a large fleet have few kinds of GPUs.
-    let asked: RefCell<BTreeMap<String, GpuNameLookup>> = RefCell::default();
-    let gpu =
-        |name: &str| asked.borrow_mut().entry(name.to_owned()).or_insert_with(|| look_up_gpu(knowledge, name)).clone();
+    let lookups: RefCell<BTreeMap<String, GpuNameLookup>> = RefCell::default();
+    let gpu = |name: &str| {
+        lookups.borrow_mut().entry(name.to_owned()).or_insert_with(|| look_up_gpu(knowledge, name)).clone()
+    };
     let fleet = fleet::read_fleet(source, text, &gpu)?;
     fleet::check_versions(&fleet, text, knowledge)?;
     fleet::check_toolkit_modes(&fleet, text, knowledge)?;

@@ -19,8 +19,8 @@ pub(crate) fn read_source(path: &Path, knowledge: Knowledge) -> Result<Inventory
     let name = path.display().to_string();
     let text =
         image_names::read_file_or_stdin(path, false, inventory::MAX_FILE_SIZE as u64).map_err(|error| match error {
-            CommandError::Said(error) if !path.exists() && knowledge.cloud_instance(&name).is_some() => {
-                CommandError::Said(format!(
+            CommandError::Message(error) if !path.exists() && knowledge.cloud_instance(&name).is_some() => {
+                CommandError::Message(format!(
                     "{error}\nhelp: for a cloud machine type: imagelint fleet import --instance {name}"
                 ))
             }
@@ -28,7 +28,10 @@ pub(crate) fn read_source(path: &Path, knowledge: Knowledge) -> Result<Inventory
         })?;
     let found = inventory::read_inventory(&name, &text, knowledge);
     let found = found.map_err(|error| {
-        CommandError::Said(format!("error: cannot read {name}: {error}\nhelp: {}", inventory::example_command(&text)))
+        CommandError::Message(format!(
+            "error: cannot read {name}: {error}\nhelp: {}",
+            inventory::example_command(&text)
+        ))
     })?;
     Ok(found.with_instance_type_gpus(knowledge))
 }
@@ -36,18 +39,18 @@ pub(crate) fn read_source(path: &Path, knowledge: Knowledge) -> Result<Inventory
 /// Runs `imagelint fleet import`.
 pub(crate) fn run(options: &FleetImportArgs, knowledge: Knowledge) -> Result<Exit, CommandError> {
     let mut found = Inventory::default();
-    let mut told = Vec::new();
+    let mut source_names = Vec::new();
     if options.sources.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
-        return Err(CommandError::Said("error: standard input can be read only once".to_owned()));
+        return Err(CommandError::Message("error: standard input can be read only once".to_owned()));
     }
     for path in &options.sources {
         found.merge(read_source(path, knowledge)?);
         let name = path.file_name().map_or_else(|| "standard input".into(), |name| name.to_string_lossy());
-        told.push(if name == "-" { "standard input".to_owned() } else { name.into_owned() });
+        source_names.push(if name == "-" { "standard input".to_owned() } else { name.into_owned() });
     }
     for text in &options.instances {
         found.merge(parse_instance(text, knowledge)?);
-        told.push(text.clone());
+        source_names.push(text.clone());
     }
     for note in &found.notes {
         writeln!(streams::stderr(), "note: {note}")?;
@@ -58,12 +61,13 @@ pub(crate) fn run(options: &FleetImportArgs, knowledge: Knowledge) -> Result<Exi
         return Ok(Exit::Nothing);
     }
     let drafts = inventory::draft_pools(&found);
-    let text = inventory::fleet_file_toml("fleet import", &drafts, &found, &told, options.with_names, knowledge);
+    let text =
+        inventory::fleet_file_toml("fleet import", &drafts, &found, &source_names, options.with_names, knowledge);
     // What is printed can be read back, or nothing is printed.
     let written = SourceText::new("fleet.toml", text.as_str());
     let source = Sources::default().add(written.clone());
     fleet_file::parse_fleet(&written, source, knowledge)
-        .map_err(|errors| CommandError::Said(render_diagnostic(errors.as_ref())))?;
+        .map_err(|errors| CommandError::Message(render_diagnostic(errors.as_ref())))?;
     streams::stdout().write_all(text.as_bytes())?;
     Ok(Exit::Clean)
 }
@@ -74,7 +78,7 @@ fn parse_instance(text: &str, knowledge: Knowledge) -> Result<Inventory, Command
         None => (text, None),
         Some((name, number)) => {
             let nodes: NonZero<u32> = number.parse().map_err(|_| {
-                CommandError::Said(format!("error: `{number}` is not a number of nodes; write --instance {name}=4"))
+                CommandError::Message(format!("error: `{number}` is not a number of nodes; write --instance {name}=4"))
             })?;
             (name, Some(nodes.get()))
         }
@@ -83,7 +87,7 @@ fn parse_instance(text: &str, knowledge: Knowledge) -> Result<Inventory, Command
         let known = knowledge.cloud_instances().iter().map(|row| row.name);
         let near: Vec<String> = nearest_words(name, known, 3).iter().map(|near| format!("`{near}`")).collect();
         let near = if near.is_empty() { String::new() } else { format!("; the nearest names are {}", near.join(", ")) };
-        CommandError::Said(format!(
+        CommandError::Message(format!(
             "error: machine type `{name}` has no NVIDIA GPU, or is not in the compatibility database{near}"
         ))
     })

@@ -30,10 +30,10 @@ pub(crate) fn run(options: &FleetInitArgs, knowledge: Knowledge) -> Result<Exit,
     if options.path.is_dir() {
         let inside = options.path.join("fleet.toml");
         let help = format!("help: imagelint fleet init {}", inside.display());
-        return Err(CommandError::Said(format!("error: {shown} is a directory\n{help}")));
+        return Err(CommandError::Message(format!("error: {shown} is a directory\n{help}")));
     }
     if !options.force && options.path.exists() {
-        return Err(CommandError::Said(format!(
+        return Err(CommandError::Message(format!(
             "error: {shown} exists\nhelp: pass another path, or --force to replace it"
         )));
     }
@@ -41,7 +41,7 @@ pub(crate) fn run(options: &FleetInitArgs, knowledge: Knowledge) -> Result<Exit,
         let nodes = program_output("kubectl", &["get", "nodes", "-o", "json"])
             .and_then(|text| fleet_from_tool_output("kubectl get nodes", &text, knowledge));
         let text = nodes.map_err(|why| {
-            CommandError::Said(format!(
+            CommandError::Message(format!(
                 "error: {why}\nhelp: check `kubectl config current-context`, or omit --from-cluster"
             ))
         })?;
@@ -61,9 +61,9 @@ pub(crate) fn run(options: &FleetInitArgs, knowledge: Knowledge) -> Result<Exit,
     let written = SourceText::new(shown.to_string(), text.as_str());
     let source = Sources::default().add(written.clone());
     fleet_file::parse_fleet(&written, source, knowledge)
-        .map_err(|errors| CommandError::Said(render_diagnostic(errors.as_ref())))?;
+        .map_err(|errors| CommandError::Message(render_diagnostic(errors.as_ref())))?;
     fs::write(&options.path, &text).map_err(|error| {
-        CommandError::Said(format!("error: cannot write {shown}: {error}\nhelp: pass another path"))
+        CommandError::Message(format!("error: cannot write {shown}: {error}\nhelp: pass another path"))
     })?;
     let mut out = streams::stdout();
     writeln!(out, "wrote {shown}: {from}")?;

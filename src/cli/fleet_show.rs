@@ -80,13 +80,13 @@ fn print_pool(pool: &DerivedPool, out: &mut impl io::Write) -> io::Result<()> {
         Some(nodes) => format!(" ({nodes} nodes)"),
     };
     writeln!(out, "{}{nodes}", pool.name)?;
-    let mut told = None;
+    let mut printed_origin = None;
     for value in &pool.values {
         writeln!(out, "  {:<20} {}", value.name, value.text)?;
         // One row tells several values of a GPU.
-        if let Some(from) = value.from.as_ref().filter(|from| told != Some(*from)) {
+        if let Some(from) = value.from.as_ref().filter(|from| printed_origin != Some(*from)) {
             writeln!(out, "  {:<20} {from}", "")?;
-            told = Some(from);
+            printed_origin = Some(from);
         }
     }
     for open in &pool.open {

@@ -155,27 +155,27 @@ impl GitRepository {
         paths: &[String],
         others: &[String],
     ) -> Result<RevisionSnapshot, String> {
-        let mut wanted: Vec<(String, bool)> = Vec::new();
+        let mut directories: Vec<(String, bool)> = Vec::new();
         for path in paths {
             let folder = match self.entry_kind(revision, path) {
                 None => {
                     let above = Path::new(path).ancestors().skip(1).filter_map(Path::to_str);
-                    wanted.extend(above.map(|above| (above.to_owned(), false)));
+                    directories.extend(above.map(|above| (above.to_owned(), false)));
                     continue;
                 }
                 Some(GitTreeEntryKind::Folder) => path.as_str(),
                 Some(GitTreeEntryKind::File) => path.rsplit_once('/').map_or("", |(folder, _)| folder),
             };
-            wanted.push((folder.to_owned(), true));
+            directories.push((folder.to_owned(), true));
             let above = Path::new(folder).ancestors().skip(1).filter_map(Path::to_str);
-            wanted.extend(above.map(|above| (above.to_owned(), false)));
+            directories.extend(above.map(|above| (above.to_owned(), false)));
         }
         let folders = others.iter().map(|path| path.rsplit_once('/').map_or("", |(folder, _)| folder));
-        wanted.extend(folders.map(|folder| (folder.to_owned(), false)));
-        wanted.sort();
-        wanted.dedup();
+        directories.extend(folders.map(|folder| (folder.to_owned(), false)));
+        directories.sort();
+        directories.dedup();
         let mut entries: Vec<GitTreeEntry> = Vec::new();
-        for (folder, whole) in &wanted {
+        for (folder, whole) in &directories {
             entries.extend(self.list_entries(revision, folder, *whole)?);
         }
         entries.sort_by(|one, other| one.path.cmp(&other.path));
@@ -351,7 +351,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_of_a_tree_stays_below_it() {
+    fn unsafe_tree_paths_are_rejected() {
         for (path, plain) in [
             ("a", true),
             ("a/b.c/..d", true),

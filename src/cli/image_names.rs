@@ -35,7 +35,7 @@ pub(crate) type ListLocations = BTreeMap<String, Location>;
 /// Returns the names of images or repositories from the arguments and the list file, and their locations in that
 /// file.
 pub(crate) fn requested_names(options: &ScanArgs) -> Result<(Vec<String>, ListLocations), CommandError> {
-    let (mut asked, mut places) = (options.images.clone(), ListLocations::new());
+    let (mut requested, mut places) = (options.images.clone(), ListLocations::new());
     if let Some(path) = &options.from_file {
         let text = SourceText::new(
             path.display().to_string(),
@@ -45,10 +45,10 @@ pub(crate) fn requested_names(options: &ScanArgs) -> Result<(Vec<String>, ListLo
             if !options.images.contains(&name) && !places.contains_key(&name) {
                 places.extend(name_location(&text, &name, span).map(|place| (name.clone(), place)));
             }
-            asked.push(name);
+            requested.push(name);
         }
     }
-    Ok((asked, places))
+    Ok((requested, places))
 }
 
 /// Returns the location of an image name in a file, without the surrounding text; `None` for standard input.
@@ -70,22 +70,22 @@ pub(crate) fn expands_tags(options: &ScanArgs) -> bool {
 
 /// Returns all images to scan: the names themselves, or the matching tags if the names are repositories.
 pub(crate) fn expand_names(
-    asked: Vec<String>,
+    requested: Vec<String>,
     options: &ScanArgs,
     puller: &Puller,
 ) -> Result<ImageNames, CommandError> {
     let mut names = ImageNames::default();
     if expands_tags(options) {
-        let wanted = tag_patterns(&options.tags)?;
+        let patterns = tag_patterns(&options.tags)?;
         let mut repositories = HashSet::new();
-        for repository in asked.into_iter().filter(|name| repositories.insert(name.clone())) {
-            match matching_tags(&repository, puller, wanted.as_ref()) {
+        for repository in requested.into_iter().filter(|name| repositories.insert(name.clone())) {
+            match matching_tags(&repository, puller, patterns.as_ref()) {
                 Ok(list) => names.list.extend(list.into_iter().map(|tag| format!("{repository}:{tag}"))),
                 Err(message) => names.errors.push(InputError { input: repository, message, location: None }),
             }
         }
     } else {
-        names.list = asked;
+        names.list = requested;
     }
     let mut seen = HashSet::new();
     names.list.retain(|name| seen.insert(name.clone()));
@@ -94,11 +94,11 @@ pub(crate) fn expand_names(
 
 /// Reads the text of a file, or of standard input for `-`, up to `longest` bytes.
 pub(crate) fn read_file_or_stdin(path: &Path, password: bool, longest: u64) -> Result<String, CommandError> {
-    let said = |text: String| CommandError::Said(format!("error: {text}"));
+    let command_error = |text: String| CommandError::Message(format!("error: {text}"));
     let shown = path.display();
     let opened: io::Result<Box<dyn Read>> = match path.to_str() {
         Some("-") if password => {
-            return Err(said(
+            return Err(command_error(
                 "the password and a list cannot both be read from standard input; pass the list as a file".to_owned(),
             ));
         }
@@ -107,13 +107,13 @@ pub(crate) fn read_file_or_stdin(path: &Path, password: bool, longest: u64) -> R
     };
     let mut text = String::new();
     opened.and_then(|file| file.take(longest + 1).read_to_string(&mut text)).map_err(|error| {
-        said(format!(
+        command_error(format!(
             "cannot read {shown}: {}",
             unreadable_path_message(path, &error, "a file, or - for standard input")
         ))
     })?;
     if text.len() as u64 > longest {
-        return Err(said(format!("{shown} is longer than {longest} bytes")));
+        return Err(command_error(format!("{shown} is longer than {longest} bytes")));
     }
     Ok(text)
 }
@@ -155,13 +155,13 @@ fn tag_patterns(globs: &[String]) -> Result<Option<GlobSet>, CommandError> {
     let mut set = GlobSetBuilder::new();
     for text in globs {
         let glob = GlobBuilder::new(text).build();
-        set.add(glob.map_err(|error| CommandError::Said(format!("error: --tags {text}: {}", error.kind())))?);
+        set.add(glob.map_err(|error| CommandError::Message(format!("error: --tags {text}: {}", error.kind())))?);
     }
-    set.build().map(Some).map_err(|error| CommandError::Said(format!("error: --tags: {}", error.kind())))
+    set.build().map(Some).map_err(|error| CommandError::Message(format!("error: --tags: {}", error.kind())))
 }
 
 /// Returns the sorted tags of a repository that match the patterns.
-fn matching_tags(repository: &str, puller: &Puller, wanted: Option<&GlobSet>) -> Result<Vec<String>, String> {
+fn matching_tags(repository: &str, puller: &Puller, patterns: Option<&GlobSet>) -> Result<Vec<String>, String> {
     let source = ImageSource::parse(repository).map_err(|error| error.to_string())?;
     let ImageSource::Registry(reference) = source else {
         return Err("is not a repository in a registry; only repositories have tags".to_owned());
@@ -172,8 +172,8 @@ fn matching_tags(repository: &str, puller: &Puller, wanted: Option<&GlobSet>) ->
     }
     let named = format!("{repository}:latest");
     let listed = puller.tags(&reference).map_err(|error| strip_name_prefix(&error.to_string(), &named).to_owned())?;
-    let found = select_tags(listed, wanted);
-    match wanted {
+    let found = select_tags(listed, patterns);
+    match patterns {
         _ if !found.is_empty() => Ok(found),
         Some(_) => Err("has no tag that matches --tags".to_owned()),
         None => Err("has no tags".to_owned()),
@@ -181,8 +181,10 @@ fn matching_tags(repository: &str, puller: &Puller, wanted: Option<&GlobSet>) ->
 }
 
 /// Returns the image tags that match the patterns, sorted and without duplicates.
-fn select_tags(mut tags: Vec<String>, wanted: Option<&GlobSet>) -> Vec<String> {
-    tags.retain(|tag| is_valid_tag(tag) && !is_referrer_tag(tag) && wanted.is_none_or(|wanted| wanted.is_match(tag)));
+fn select_tags(mut tags: Vec<String>, patterns: Option<&GlobSet>) -> Vec<String> {
+    tags.retain(|tag| {
+        is_valid_tag(tag) && !is_referrer_tag(tag) && patterns.is_none_or(|patterns| patterns.is_match(tag))
+    });
     tags.sort();
     tags.dedup();
     tags

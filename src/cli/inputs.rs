@@ -235,12 +235,13 @@ impl CommandInputs {
             let SubjectContent::Dockerfile { source, dockerfile, options, .. } = &subject.content else { return None };
             // Whoever judges it reads it again: all of them at once would be the most of what a run holds.
             let dockerfile = &*dockerfile.parsed_uncached();
-            let said = self.contexts.get(&subject.name).map(PathBuf::as_path).or(build.args.context.as_deref());
-            let above = (said.is_none() && subject.path != "-")
+            let explicit_context =
+                self.contexts.get(&subject.name).map(PathBuf::as_path).or(build.args.context.as_deref());
+            let above = (explicit_context.is_none() && subject.path != "-")
                 .then(|| infer_build_context(Path::new(&subject.path), dockerfile));
             let above = above.flatten();
             let mut texts = Sources::default();
-            let context = said.or(above.as_deref());
+            let context = explicit_context.or(above.as_deref());
             let (files, seen) =
                 gather_context_files((&subject.path, *source), dockerfile, options, context, known, &mut texts);
             let seen = seen.filter(|seen| kept.fetch_add(seen.seen.facts.len(), Ordering::Relaxed) < MAX_KEPT_FACTS);

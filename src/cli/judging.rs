@@ -84,7 +84,7 @@ pub(crate) fn judge_and_print(
         .chain(judge.settings_with_unused_suppressions());
     let all = all.inspect(|subject| tally.add(subject, run.options.fail_on()));
     write_reports(run, book, &mut report, all)?;
-    sieve.report_hidden_findings(run.options, run.settings.map_or(&[], |held| held.whole), book)?;
+    sieve.report_hidden_findings(run.options, run.settings.map_or(&[], |run_settings| run_settings.whole), book)?;
     print_ignored_errors(&report.errors, run.options)?;
     Ok(tally.exit(&report.errors, run.options.exit.allow_incomplete))
 }
@@ -187,8 +187,10 @@ impl<'a> Judge<'a> {
     /// Returns the settings files with suppressions that have no effect, each as a subject; complete only after all
     /// subjects are judged.
     pub(crate) fn settings_with_unused_suppressions(&self) -> impl Iterator<Item = Subject> {
-        let held = self.run.settings.filter(|_| self.any);
-        held.into_iter().flat_map(move |held| held.files_with_unused_suppressions(self.settings))
+        let run_settings = self.run.settings.filter(|_| self.any);
+        run_settings
+            .into_iter()
+            .flat_map(move |run_settings| run_settings.files_with_unused_suppressions(self.settings))
     }
 
     /// Judges one subject, and searches for fixes if the options request them.
@@ -226,7 +228,7 @@ impl<'a> Judge<'a> {
         act: impl FnOnce(AnalysisSettings<'_>, &FleetHosts) -> T,
     ) -> T {
         let as_of = self.settings.as_of.or(subject.as_of);
-        let own = self.run.settings.and_then(|held| held.loaded.settings_of_subject(&subject.name));
+        let own = self.run.settings.and_then(|run_settings| run_settings.loaded.settings_of_subject(&subject.name));
         let settings = AnalysisSettings { as_of, own, ..self.settings };
         match self.hosts.get(&as_of) {
             Some(hosts) => act(settings, hosts),
@@ -275,7 +277,7 @@ pub(crate) fn read_rule_book(folders: &[impl AsRef<Path>]) -> Result<RuleBook, C
             } else {
                 unreadable_path_message(folder, &error, "a directory of rule pages")
             };
-            CommandError::Said(format!("error: cannot read rules in {}: {why}\n{help}", folder.display()))
+            CommandError::Message(format!("error: cannot read rules in {}: {why}\n{help}", folder.display()))
         };
         let mut paths: Vec<_> = fs::read_dir(folder)
             .map_err(fail)?
@@ -289,10 +291,13 @@ pub(crate) fn read_rule_book(folders: &[impl AsRef<Path>]) -> Result<RuleBook, C
         }
         for path in paths {
             if files.len() >= MAX_PAGES {
-                return Err(CommandError::Said(format!("error: more than {MAX_PAGES} pages in {}", folder.display())));
+                return Err(CommandError::Message(format!(
+                    "error: more than {MAX_PAGES} pages in {}",
+                    folder.display()
+                )));
             }
             let text = read_text(&path, MAX_PAGE_BYTES).map_err(|error| {
-                CommandError::Said(format!("error: cannot read the rule {}: {error}", path.display()))
+                CommandError::Message(format!("error: cannot read the rule {}: {error}", path.display()))
             })?;
             files.push((path.display().to_string(), text));
         }
@@ -302,7 +307,7 @@ pub(crate) fn read_rule_book(folders: &[impl AsRef<Path>]) -> Result<RuleBook, C
 
 /// Returns the error message for invalid rule pages, each shown in its text.
 pub(crate) fn page_errors(errors: &[RulePageError]) -> CommandError {
-    CommandError::Said(errors.iter().map(|error| render_diagnostic(error)).collect::<Vec<_>>().join("\n"))
+    CommandError::Message(errors.iter().map(|error| render_diagnostic(error)).collect::<Vec<_>>().join("\n"))
 }
 
 /// Returns the fleet as it appears in the report, with the selected pools.
@@ -327,27 +332,27 @@ fn report_fleet(fleet: &Fleet, options: &JudgingArgs, sources: &Sources) -> mode
 
 /// Returns the reports to write; a text report goes to standard output if no other report does.
 fn requested_reports(options: &JudgingArgs) -> Vec<ReportOutput> {
-    let mut wanted = options.formats.clone();
+    let mut outputs = options.formats.clone();
     // A job of GitHub Actions shows what it finds beside the lines as well, where nobody asked for anything.
-    if wanted.is_empty() && env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
+    if outputs.is_empty() && env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
         let [report, lines] =
             [ReportFormat::Human, ReportFormat::Github].map(|format| ReportOutput { format, file: None });
         return vec![report, lines];
     }
-    if wanted.iter().all(|one| one.file.is_some()) {
-        wanted.insert(0, ReportOutput { format: ReportFormat::Human, file: None });
+    if outputs.iter().all(|one| one.file.is_some()) {
+        outputs.insert(0, ReportOutput { format: ReportFormat::Human, file: None });
     }
-    wanted
+    outputs
 }
 
 /// Rejects reports that would overwrite each other or whose folder does not exist, before any input is read.
 pub(crate) fn check_report_files(options: &JudgingArgs) -> Result<(), CommandError> {
-    let said = |text: String| Err(CommandError::Said(format!("error: {text}")));
+    let fail = |text: String| Err(CommandError::Message(format!("error: {text}")));
     let mut places: BTreeSet<Option<&Path>> = BTreeSet::new();
     for one in &options.formats {
         let file = one.file.as_deref();
         if !places.insert(file) {
-            return said(match file {
+            return fail(match file {
                 None => {
                     "two reports cannot both go to standard output; write one to a file, as in `--format json=FILE`"
                         .to_owned()
@@ -357,10 +362,10 @@ pub(crate) fn check_report_files(options: &JudgingArgs) -> Result<(), CommandErr
         }
         let folder = file.and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            return said(format!("directory {} for the report does not exist", folder.display()));
+            return fail(format!("directory {} for the report does not exist", folder.display()));
         }
         if let Some(file) = file.filter(|file| file.is_dir()) {
-            return said(format!("{} is a directory, not a file for the report", file.display()));
+            return fail(format!("{} is a directory, not a file for the report", file.display()));
         }
     }
     Ok(())
@@ -405,11 +410,11 @@ fn write_reports(
     let setting = ReportContext { category, fleet: &fleet, sources: run.sources, book, from_root: &from_root };
     let (mut streams, mut json, mut whole) = (ReportStreams::default(), Tee::default(), Vec::new());
     // Fixes that nobody asked for are for the reports that carry edits; no other report depends on what lies beside it.
-    let (unasked, mut carrying) = (!run.options.show_fixes, ReportStreams::default());
+    let (drop_fixes, mut carrying) = (!run.options.show_fixes, ReportStreams::default());
     for one in requested_reports(run.options) {
         let target = ReportTarget::open(one.file)?;
         match sink_for_format(one.format, setting) {
-            Some(sink) if unasked && carries_edits(one.format) => carrying.0.push((sink, target)),
+            Some(sink) if drop_fixes && carries_edits(one.format) => carrying.0.push((sink, target)),
             Some(sink) => streams.0.push((sink, target)),
             None if one.format == ReportFormat::Json => json.0.push(target),
             None => whole.push((one.format, target)),
@@ -417,23 +422,23 @@ fn write_reports(
     }
     streams.begin(report)?;
     carrying.begin(report)?;
-    let carried = RefCell::new((carrying, Ok(())));
+    let shared_streams = RefCell::new((carrying, Ok(())));
     let subjects = subjects.map(|mut subject| {
-        let (carrying, ended) = &mut *carried.borrow_mut();
+        let (carrying, ended) = &mut *shared_streams.borrow_mut();
         if ended.is_ok() {
             *ended = carrying.write_subject(&subject);
         }
-        if unasked {
+        if drop_fixes {
             subject.findings.iter_mut().for_each(|finding| finding.fixes.clear());
             subject.split = None;
         }
         subject
     });
     if !whole.is_empty() {
-        let thin = json.0.is_empty() && whole.iter().all(|(format, _)| uses_reduced_subjects(*format, run.options));
+        let reduced = json.0.is_empty() && whole.iter().all(|(format, _)| uses_reduced_subjects(*format, run.options));
         for subject in subjects {
             streams.write_subject(&subject)?;
-            report.subjects.push(if thin { human::strip_for_human(subject) } else { subject });
+            report.subjects.push(if reduced { human::strip_for_human(subject) } else { subject });
         }
         if !json.0.is_empty() {
             let mut used = ReferencedTexts::default();
@@ -457,7 +462,7 @@ fn write_reports(
         json::write_json_stream(report, subjects, || used.borrow().texts(&report.errors, run.sources), &mut json)?;
         broken.into_inner()?;
     }
-    let (carrying, ended) = carried.into_inner();
+    let (carrying, ended) = shared_streams.into_inner();
     ended?;
     carrying.end(report)?;
     streams.end(report)?;
@@ -546,9 +551,9 @@ fn write_whole_report(
             markdown::write_markdown(&with_repository_paths(report, from_root), MarkdownTarget::Summary, out)?;
         }
         (ReportFormat::Html, _) => html::write_html(report, out)?,
-        (_, Some(asked)) => {
-            let whole = asked == why::FULL;
-            let pool = Some(asked.as_str()).filter(|pool| !pool.is_empty() && !whole);
+        (_, Some(why_value)) => {
+            let whole = why_value == why::FULL;
+            let pool = Some(why_value.as_str()).filter(|pool| !pool.is_empty() && !whole);
             let options = WhyOptions { pool, whole, color, width: output_width(out.is_terminal()) };
             let entries = run.knowledge.row_infos();
             let source = |id: &str| {
@@ -596,10 +601,10 @@ pub(crate) fn output_width(terminal: bool) -> usize {
 }
 
 /// Whether to print in colour: by the flag, else by environment variables, else if there is a terminal.
-pub(crate) fn use_color(wanted: Color, terminal: bool) -> bool {
+pub(crate) fn use_color(choice: Color, terminal: bool) -> bool {
     let set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let forced = |name: &str| set(name) && env::var_os(name).is_some_and(|value| value != "0");
-    match wanted {
+    match choice {
         Color::Always => true,
         Color::Never => false,
         Color::Auto if set("NO_COLOR") => false,

@@ -28,7 +28,7 @@ pub(crate) fn load_knowledge(folder: Option<&Path>) -> Result<Knowledge, Command
             io::ErrorKind::NotADirectory => "not a directory; pass a directory of tables (*.toml)".to_owned(),
             _ => unreadable_path_message(path, &error, "a directory of tables (*.toml)"),
         };
-        CommandError::Said(format!("error: cannot read the compatibility database in {}: {why}", path.display()))
+        CommandError::Message(format!("error: cannot read the compatibility database in {}: {why}", path.display()))
     };
     let entries = fs::read_dir(folder).map_err(|error| fail(folder, error))?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<PathBuf>, _>>();
@@ -36,17 +36,20 @@ pub(crate) fn load_knowledge(folder: Option<&Path>) -> Result<Knowledge, Command
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     paths.sort();
     if paths.is_empty() {
-        return Err(CommandError::Said(format!("error: {} contains no table (*.toml)", folder.display())));
+        return Err(CommandError::Message(format!("error: {} contains no table (*.toml)", folder.display())));
     }
     let mut files = Vec::new();
     for path in &paths {
         let text = read_text(path, MAX_TABLE_BYTES).map_err(|error| {
-            CommandError::Said(format!("error: cannot read the compatibility database in {}: {error}", path.display()))
+            CommandError::Message(format!(
+                "error: cannot read the compatibility database in {}: {error}",
+                path.display()
+            ))
         })?;
         files.push(SourceText::new(path.display().to_string(), text));
     }
     overlay::with_files(Knowledge::built_in(), &files).map_err(|all| {
-        CommandError::Said(all.iter().map(|file| render_diagnostic(file.as_ref())).collect::<Vec<_>>().join("\n"))
+        CommandError::Message(all.iter().map(|file| render_diagnostic(file.as_ref())).collect::<Vec<_>>().join("\n"))
     })
 }
 
@@ -59,7 +62,7 @@ pub(crate) fn run(options: &KnowledgeArgs, knowledge: Knowledge) -> Result<Exit,
     };
     let key = options.key.join(" ");
     if key.trim().is_empty() {
-        return Err(CommandError::Said(format!(
+        return Err(CommandError::Message(format!(
             "error: no {subject} given; for example: imagelint knowledge {}",
             example_query(subject)
         )));
@@ -69,7 +72,9 @@ pub(crate) fn run(options: &KnowledgeArgs, knowledge: Knowledge) -> Result<Exit,
             || format!("expected one of {}", QUERY_SUBJECTS.join(", ")),
             |word| format!("did you mean `{word}`?"),
         );
-        return Err(CommandError::Said(format!("error: the compatibility database has no kind `{subject}`; {hint}")));
+        return Err(CommandError::Message(format!(
+            "error: the compatibility database has no kind `{subject}`; {hint}"
+        )));
     };
     match options.format {
         OutputFormat::Json => writeln!(out, "{:#}", answer_json(knowledge, subject, &key, &answer))?,
@@ -167,8 +172,8 @@ fn print_answer(
 /// Prints one table entry with its fields and its source.
 fn print_row(out: &mut impl io::Write, row: &ShownRow) -> io::Result<()> {
     writeln!(out, "{}", escape_one_line(&row_heading(row.info)))?;
-    let said = row.fields.iter().filter_map(|(name, value)| Some((*name, value_text(value)?)));
-    for (name, value) in said {
+    let field_texts = row.fields.iter().filter_map(|(name, value)| Some((*name, value_text(value)?)));
+    for (name, value) in field_texts {
         writeln!(out, "  {name:<20} {}", escape_one_line(&value))?;
     }
     let info = row.info;
@@ -185,8 +190,8 @@ fn value_text(value: &FieldValue) -> Option<String> {
         FieldValue::List(items) if items.is_empty() => return None,
         FieldValue::List(items) => items.iter().filter_map(value_text).collect::<Vec<_>>().join(", "),
         FieldValue::Map(entries) => {
-            let said = entries.iter().filter_map(|(name, value)| Some(format!("{name} = {}", value_text(value)?)));
-            said.collect::<Vec<_>>().join(" ")
+            let pairs = entries.iter().filter_map(|(name, value)| Some(format!("{name} = {}", value_text(value)?)));
+            pairs.collect::<Vec<_>>().join(" ")
         }
     })
 }

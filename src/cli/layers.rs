@@ -50,7 +50,7 @@ pub(crate) struct LayerScanner<'a> {
 pub(crate) struct ImageLayers {
     tree: MergedLayers,
     missing: Vec<MissingLayer>,
-    told: String,
+    summary: String,
     faults: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ impl ImageLayers {
     /// Returns the observations about the image, and notes on how much of it was inspected.
     pub(crate) fn observations(&self, image: &PulledImage) -> (Observations, Vec<String>) {
         let (seen, mut notes) = extract::observe_layers(image, &self.tree, &self.missing);
-        notes.insert(0, self.told.clone());
+        notes.insert(0, self.summary.clone());
         (seen, notes)
     }
 
@@ -107,8 +107,8 @@ impl<'a> LayerScanner<'a> {
                 }
             }
         }
-        let told = format!("layers {read} of {}, {}", layers.len(), format_size(bytes));
-        ImageLayers { tree: MergedLayers::merge(stacked), missing, told, faults }
+        let summary = format!("layers {read} of {}, {}", layers.len(), format_size(bytes));
+        ImageLayers { tree: MergedLayers::merge(stacked), missing, summary, faults }
     }
 
     /// Reads layers in parallel; an archive without random access is read from beginning to end.
@@ -120,9 +120,9 @@ impl<'a> LayerScanner<'a> {
         order.sort_by_key(|(position, index, _)| (*position, *index));
         let room = ImageMemoryBudget::default();
         let outcomes = parallel::map(jobs, &order, |(_, index, layer)| {
-            let told = || self.progress.begin_layer(image, index + 1, layers.len(), layer.size);
+            let begin_progress = || self.progress.begin_layer(image, index + 1, layers.len(), layer.size);
             // Behind the store, so that what is kept never hangs on what else an image has.
-            (*index, self.read_cached(layer, blobs, told).and_then(|seen| reserve_room(seen, &room)))
+            (*index, self.read_cached(layer, blobs, begin_progress).and_then(|seen| reserve_room(seen, &room)))
         });
         let mut sorted: Vec<(usize, LayerResult)> = outcomes;
         sorted.sort_by_key(|(index, _)| *index);
@@ -134,7 +134,7 @@ impl<'a> LayerScanner<'a> {
         &'p self,
         layer: &Layer,
         blobs: &LayerBlobs,
-        told: impl FnOnce() -> progress::LayerProgress<'p>,
+        begin_progress: impl FnOnce() -> progress::LayerProgress<'p>,
     ) -> LayerResult {
         if layer.is_encrypted() {
             return Err(UnreadLayer::skipped("it is encrypted"));
@@ -162,9 +162,9 @@ impl<'a> LayerScanner<'a> {
                 size: Some(layer.size),
                 media_type: layer.media_type.clone(),
             };
-            let mut told = told();
+            let mut layer_progress = begin_progress();
             let mut watch = |at: crate::layer::LayerReadProgress| {
-                told.set_position(at.packed);
+                layer_progress.set_position(at.packed);
                 ControlFlow::Continue(())
             };
             let unread = |error: LayerError| match elsewhere.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -205,7 +205,7 @@ mod tests {
     use super::format_size;
 
     #[test]
-    fn sizes_are_told_in_the_unit_that_fits() {
+    fn sizes_are_formatted_in_the_unit_that_fits() {
         for (bytes, expected) in [
             (0, "0 bytes"),
             (999, "999 bytes"),

@@ -38,7 +38,7 @@ pub(crate) fn run(options: &LockArgs, knowledge: Knowledge) -> Result<Exit, Comm
     let settings = Mutex::new(LoadedSettings::new(&options.settings.to_config_args(), start, &mut sources)?);
     let inputs = read_inputs(options, &paths, &settings, knowledge, &mut sources);
     if let Some(broken) = settings::lock_settings(&settings).broken.take() {
-        return Err(CommandError::Said(broken));
+        return Err(CommandError::Message(broken));
     }
     for error in &inputs.errors {
         writeln!(streams::stderr(), "error: cannot read {}: {}", error.input, error.message)?;
@@ -50,16 +50,16 @@ pub(crate) fn run(options: &LockArgs, knowledge: Knowledge) -> Result<Exit, Comm
     } else {
         options.platforms.clone()
     };
-    let wanted = pull::base_image_requests(&inputs, &platforms);
-    if wanted.is_empty() && inputs.errors.is_empty() {
+    let requests = pull::base_image_requests(&inputs, &platforms);
+    if requests.is_empty() && inputs.errors.is_empty() {
         writeln!(streams::stderr(), "nothing to lock: no Dockerfile names a base image")?;
         return Ok(Exit::Nothing);
     }
     let refused = |registry: &str| settings::lock_settings(&settings).untrusted_registry_message(registry, &sources);
     let puller = registry_access::create_puller(&options.access, &RegistryHosts::new(), !options.build.no_cache)?;
-    let read = pull::pull_base_images(&wanted, &puller, parallel::default_jobs(), &refused);
-    let told = if options.check { check_lock(&before, &read)? } else { write_lock_file(&path, &before, &read)? };
-    Ok(if inputs.errors.is_empty() { told } else { Exit::Broken })
+    let read = pull::pull_base_images(&requests, &puller, parallel::default_jobs(), &refused);
+    let exit = if options.check { check_lock(&before, &read)? } else { write_lock_file(&path, &before, &read)? };
+    Ok(if inputs.errors.is_empty() { exit } else { Exit::Broken })
 }
 
 /// Reads the Dockerfiles, bake files and compose files whose base images are locked.
@@ -95,16 +95,19 @@ fn lock_file_target(options: &LockArgs, start: &Path) -> Result<(PathBuf, BaseIm
                     LockFileError::Unreadable(error) => error,
                     LockFileError::Invalid(_, errors) => render_diagnostic(errors.as_ref()),
                 };
-                Err(CommandError::Said(format!("error: cannot read {}: {why}", path.display())))
+                Err(CommandError::Message(format!("error: cannot read {}: {why}", path.display())))
             }
         };
     }
-    let beside = fleet_file::find_file_upwards(start, fleet_file::FLEET_FILE_NAME)
+    let fleet_folder = fleet_file::find_file_upwards(start, fleet_file::FLEET_FILE_NAME)
         .and_then(|fleet| Some(fleet.parent()?.to_path_buf()));
-    let folder = beside.or_else(|| repository_root(start)).unwrap_or_default();
+    let folder = fleet_folder.or_else(|| repository_root(start)).unwrap_or_default();
     let path = folder.join(lock::LOCK_FILE_NAME);
     if is_symlink(&path) {
-        return Err(CommandError::Said(format!("error: {} is a symbolic link and is not overwritten", path.display())));
+        return Err(CommandError::Message(format!(
+            "error: {} is a symbolic link and is not overwritten",
+            path.display()
+        )));
     }
     Ok((path, BaseImageLock::default()))
 }
@@ -112,9 +115,9 @@ fn lock_file_target(options: &LockArgs, start: &Path) -> Result<(PathBuf, BaseIm
 /// Reads an existing lock file.
 fn read_lock_file(path: &Path) -> Result<BaseImageLock, CommandError> {
     let text = read_text(path, MAX_TEXT_BYTES)
-        .map_err(|error| CommandError::Said(format!("error: cannot read {}: {error}", path.display())))?;
+        .map_err(|error| CommandError::Message(format!("error: cannot read {}: {error}", path.display())))?;
     let text = SourceText::new(path.display().to_string(), text);
-    BaseImageLock::parse(&text).map_err(|errors| CommandError::Said(render_diagnostic(errors.as_ref())))
+    BaseImageLock::parse(&text).map_err(|errors| CommandError::Message(render_diagnostic(errors.as_ref())))
 }
 
 /// Whether a path is a symbolic link.
@@ -145,7 +148,7 @@ fn check_lock(before: &BaseImageLock, read: &[BaseImageResult]) -> Result<Exit, 
         for image in images {
             let Some(now) = lock_entry(reference, image)? else { continue };
             let was = before.entries_for(&now.reference.value).find(|entry| entry.platform == now.platform).cloned();
-            let told = match was {
+            let change = match was {
                 Some(was) if was.digest == now.digest => {
                     count += 1;
                     continue;
@@ -153,7 +156,7 @@ fn check_lock(before: &BaseImageLock, read: &[BaseImageResult]) -> Result<Exit, 
                 Some(was) => format!("changed from {} to {}", was.digest, now.digest),
                 None => "is not locked".to_owned(),
             };
-            writeln!(out, "{} for {} {told}", now.reference.value, now.platform)?;
+            writeln!(out, "{} for {} {change}", now.reference.value, now.platform)?;
             exit = if exit == Exit::Broken { exit } else { Exit::Found };
         }
     }
@@ -197,7 +200,7 @@ fn write_lock_file(path: &Path, before: &BaseImageLock, read: &[BaseImageResult]
         return Ok(exit);
     }
     fs::write(path, lock.to_toml())
-        .map_err(|error| CommandError::Said(format!("error: cannot write {}: {error}", path.display())))?;
+        .map_err(|error| CommandError::Message(format!("error: cannot write {}: {error}", path.display())))?;
     writeln!(streams::stdout(), "{}: {} locked", path.display(), lock.entries.len())?;
     Ok(exit)
 }

@@ -64,5 +64,5 @@ fn write_pages(command: Command, source: &str, folder: &Path) -> io::Result<()> 
 /// Returns the error for a folder where manual pages cannot be written.
 fn write_error(folder: &Path, error: &io::Error) -> CommandError {
     let text = format!("error: cannot write manual pages to {}: {error}", folder.display());
-    CommandError::Said(escape_one_line(&text).into_owned())
+    CommandError::Message(escape_one_line(&text).into_owned())
 }

@@ -102,7 +102,7 @@ pub fn run() -> ExitCode {
     match done {
         Ok(exit) => exit.into(),
         Err(CommandError::Pipe) => Exit::Clean.into(),
-        Err(CommandError::Said(text)) => {
+        Err(CommandError::Message(text)) => {
             let _ = writeln!(streams::stderr(), "{}", text.trim_end());
             Exit::Broken.into()
         }

@@ -33,8 +33,8 @@ pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Com
     let mut found = Vec::new();
     let NeedsArgs { input, platform, reading, settings, .. } = options;
     let DockerfileArgs { pull, access, build } = reading;
-    let asked = InputRequest { input, platform, pull: *pull, access, build, settings, knowledge };
-    for subject in describe::read_input(asked, &mut sources)? {
+    let request = InputRequest { input, platform, pull: *pull, access, build, settings, knowledge };
+    for subject in describe::read_input(request, &mut sources)? {
         let Some(seen) = judge::observations_for_platform(&subject.content, &options.platform) else { continue };
         // As `check` takes it: the input's own day first, then the one asked for, then that of a saved report.
         let day = seen.as_of.or(options.as_of).or(subject.as_of);

@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_are_for_terminals_alone() {
+    fn bars_are_only_for_terminals() {
         for (tell, terminal, dumb, expected) in [
             (ProgressMode::Auto, true, false, ProgressMode::Bar),
             (ProgressMode::Auto, false, false, ProgressMode::None),

@@ -22,7 +22,7 @@ pub(crate) type BaseImageRequests = BTreeMap<ImageReference, Vec<Platform>>;
 
 /// Returns the base images of all builds for some platforms.
 pub(crate) fn base_image_requests(inputs: &CommandInputs, platforms: &[String]) -> BaseImageRequests {
-    let mut wanted = BaseImageRequests::new();
+    let mut requests = BaseImageRequests::new();
     let subjects = inputs.subjects.iter().filter_map(|subject| match &subject.content {
         SubjectContent::Dockerfile { dockerfile, options, .. } => Some((dockerfile, options)),
         _ => None,
@@ -39,23 +39,23 @@ pub(crate) fn base_image_requests(inputs: &CommandInputs, platforms: &[String]) 
                 continue;
             }
             let Ok(platform) = platform.parse() else { continue };
-            let list = wanted.entry(reference).or_default();
+            let list = requests.entry(reference).or_default();
             if !list.contains(&platform) {
                 list.push(platform);
             }
         }
     }
-    wanted
+    requests
 }
 
 /// Pulls base images from their registries and returns images or error for each, in the order of the references.
 pub(crate) fn pull_base_images(
-    wanted: &BaseImageRequests,
+    requests: &BaseImageRequests,
     puller: &Puller,
     jobs: usize,
     refused: &(dyn Fn(&str) -> Option<String> + Sync),
 ) -> Vec<(ImageReference, Result<Vec<PulledImage>, String>)> {
-    let list: Vec<(&ImageReference, &Vec<Platform>)> = wanted.iter().collect();
+    let list: Vec<(&ImageReference, &Vec<Platform>)> = requests.iter().collect();
     // Waiting takes no processor: there are more of these at once than workers.
     let jobs = jobs.saturating_mul(4).min(MAX_CONCURRENT_PULLS);
     let numbered: Vec<(usize, &(&ImageReference, &Vec<Platform>))> = list.iter().enumerate().collect();
@@ -79,9 +79,9 @@ fn tag_of_pinned_reference(reference: &ImageReference) -> Option<ImageReference>
 }
 
 /// Returns requests for the tags of base images that are pinned to a digest, to compare their current digests.
-fn tag_requests(wanted: &BaseImageRequests) -> BaseImageRequests {
+fn tag_requests(requests: &BaseImageRequests) -> BaseImageRequests {
     let mut tags = BaseImageRequests::new();
-    for (reference, platforms) in wanted {
+    for (reference, platforms) in requests {
         let Some(tag) = tag_of_pinned_reference(reference) else { continue };
         let list = tags.entry(tag).or_default();
         for platform in platforms {
@@ -95,7 +95,7 @@ fn tag_requests(wanted: &BaseImageRequests) -> BaseImageRequests {
 
 /// Pulls the base images and adds them to `bases`; prints a warning for each that cannot be read.
 pub(crate) fn add_pulled_bases(
-    wanted: &BaseImageRequests,
+    requests: &BaseImageRequests,
     puller: &Puller,
     build: &InputOptions<'_>,
     bases: &mut KnownBases,
@@ -103,16 +103,16 @@ pub(crate) fn add_pulled_bases(
 ) {
     let refused =
         |registry: &str| settings::lock_settings(build.settings).untrusted_registry_message(registry, sources);
-    let tags = tag_requests(wanted);
+    let tags = tag_requests(requests);
     let tagged: BTreeMap<_, _> = pull_base_images(&tags, puller, build.jobs, &refused).into_iter().collect();
-    for (reference, read) in pull_base_images(wanted, puller, build.jobs, &refused) {
+    for (reference, read) in pull_base_images(requests, puller, build.jobs, &refused) {
         // What the tag cannot tell hides nothing of the digest: the verdict rests on that.
         let now = tag_of_pinned_reference(&reference).and_then(|tag| tagged.get(&tag)?.as_ref().ok());
         match read {
             Ok(images) => {
                 for image in images {
                     let digest = image.index_digest.as_ref().unwrap_or(&image.manifest_digest);
-                    let told =
+                    let origin =
                         format!("{digest}, the current digest in the registry, configuration {}", image.config_digest);
                     let platform = Some(image.config.platform.clone());
                     let layers = image.config.layers.iter().filter_map(|layer| layer.diff_id.clone()).collect();
@@ -121,7 +121,7 @@ pub(crate) fn add_pulled_bases(
                     if let Some(now) = now.and_then(|now| now.iter().find(own)) {
                         extract::record_tag_drift(&image, now, &mut seen);
                     }
-                    bases.add_pulled(&reference, KnownBase { platform, seen, told, layers });
+                    bases.add_pulled(&reference, KnownBase { platform, seen, origin, layers });
                 }
             }
             Err(error) => {

@@ -35,17 +35,19 @@ pub(crate) fn run(options: &RecommendArgs, knowledge: Knowledge) -> Result<Exit,
         detail: ReportDetail::Verdicts,
         own: None,
     };
-    let said = |error: String| CommandError::Said(format!("error: {error}"));
-    let with = options.requirements().map_err(said)?;
+    let command_error = |error: String| CommandError::Message(format!("error: {error}"));
+    let with = options.requirements().map_err(command_error)?;
     let (base, python, limit) = (options.base.as_deref(), options.python.as_deref(), options.limit.get().into());
-    let asked = RecommendRequest { with: &with, base, python, limit, jobs: judging.jobs() };
-    let told = recommend::recommend(asked, settings).map_err(said)?;
+    let request = RecommendRequest { with: &with, base, python, limit, jobs: judging.jobs() };
+    let recommendation = recommend::recommend(request, settings).map_err(command_error)?;
     let terminal = io::stdout().is_terminal();
     let mut out = io::BufWriter::new(streams::stdout());
     match options.format {
-        RecommendFormat::Human => recommend::write_recommendation(&told, use_color(judging.color, terminal), &mut out)?,
-        RecommendFormat::Json => write_json(&told, &mut out)?,
-        RecommendFormat::Dockerfile => match told.combinations.first() {
+        RecommendFormat::Human => {
+            recommend::write_recommendation(&recommendation, use_color(judging.color, terminal), &mut out)?;
+        }
+        RecommendFormat::Json => write_json(&recommendation, &mut out)?,
+        RecommendFormat::Dockerfile => match recommendation.combinations.first() {
             Some(best) => write!(out, "{}", best.dockerfile)?,
             None => {
                 writeln!(streams::stderr(), "no combination starts on every pool; use --format human for the details")?;
@@ -53,5 +55,5 @@ pub(crate) fn run(options: &RecommendArgs, knowledge: Knowledge) -> Result<Exit,
         },
     }
     out.flush()?;
-    Ok(if told.combinations.is_empty() { Exit::Found } else { Exit::Clean })
+    Ok(if recommendation.combinations.is_empty() { Exit::Found } else { Exit::Clean })
 }

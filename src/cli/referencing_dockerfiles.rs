@@ -36,10 +36,10 @@ pub(super) fn replace_lists_by_dockerfiles(
         }
     }
     let mut unread = Vec::new();
-    for (root, wanted) in lists {
-        let readers = find_referencing_dockerfiles(&root, &wanted, build);
-        let read = |name: &String| readers.iter().any(|reader| reader.stands_for.contains(name));
-        unread.extend(wanted.iter().map(|(name, _)| name.clone()).filter(|name| !read(name)));
+    for (root, input_files) in lists {
+        let readers = find_referencing_dockerfiles(&root, &input_files, build);
+        let read = |name: &String| readers.iter().any(|reader| reader.replaced_inputs.contains(name));
+        unread.extend(input_files.iter().map(|(name, _)| name.clone()).filter(|name| !read(name)));
         for reader in readers {
             let same = |one: &DiscoveredInput| match one {
                 DiscoveredInput::File(path) => path.canonicalize().ok() == reader.path.canonicalize().ok(),
@@ -95,7 +95,7 @@ fn repository_root(real: &Path) -> PathBuf {
 /// Finds the Dockerfiles below a folder that read one of the files.
 fn find_referencing_dockerfiles(
     root: &Path,
-    wanted: &[(String, PathBuf)],
+    input_files: &[(String, PathBuf)],
     build: &InputOptions<'_>,
 ) -> Vec<ReferencingDockerfile> {
     let dockerfile = |found: DiscoveredInput| match found {
@@ -109,7 +109,8 @@ fn find_referencing_dockerfiles(
         .filter_map(dockerfile)
         .take(MAX_SEARCHED_DOCKERFILES)
         .collect();
-    let readers = parallel::map(build.jobs, &dockerfiles, |path| referencing_dockerfile(path, root, wanted, build));
+    let readers =
+        parallel::map(build.jobs, &dockerfiles, |path| referencing_dockerfile(path, root, input_files, build));
     readers.into_iter().flatten().collect()
 }
 
@@ -118,7 +119,7 @@ fn find_referencing_dockerfiles(
 fn referencing_dockerfile(
     path: &Path,
     root: &Path,
-    wanted: &[(String, PathBuf)],
+    input_files: &[(String, PathBuf)],
     build: &InputOptions<'_>,
 ) -> Option<ReferencingDockerfile> {
     let text = read_text(path, MAX_TEXT_BYTES).ok()?;
@@ -148,40 +149,40 @@ fn referencing_dockerfile(
         };
         targets.iter().map(one).collect()
     };
-    let stands_for = |context: &Path, files: &[ContextFiles]| -> Vec<String> {
+    let files_read = |context: &Path, files: &[ContextFiles]| -> Vec<String> {
         let reads = |real: &PathBuf| {
-            let asked = files.iter().flat_map(ContextFiles::requested_files).filter(|(_, file)| file.is_ok());
-            asked.into_iter().any(|(own, _)| context.join(own).canonicalize().is_ok_and(|own| own == *real))
+            let requested = files.iter().flat_map(ContextFiles::requested_files).filter(|(_, file)| file.is_ok());
+            requested.into_iter().any(|(own, _)| context.join(own).canonicalize().is_ok_and(|own| own == *real))
         };
-        wanted.iter().filter(|(_, real)| reads(real)).map(|(name, _)| name.clone()).collect()
+        input_files.iter().filter(|(_, real)| reads(real)).map(|(name, _)| name.clone()).collect()
     };
     let own = path.parent().unwrap_or(root);
     let first = build.args.context.as_deref().unwrap_or(own);
     let files = read(first);
-    let found = stands_for(first, &files);
+    let found = files_read(first, &files);
     if !found.is_empty() {
         return Some(ReferencingDockerfile {
             path: path_from_current_directory(path),
             context: None,
-            stands_for: found,
+            replaced_inputs: found,
         });
     }
     // A build may be started in a folder above its Dockerfile.
     let missing = |context: &&Path| {
-        let mut asked = files
+        let mut absent_files = files
             .iter()
             .flat_map(ContextFiles::requested_files)
             .filter(|(_, file)| **file == Err(ContextFileError::NotThere));
-        asked.any(|(own, _)| context.join(own).is_file())
+        absent_files.any(|(own, _)| context.join(own).is_file())
     };
     let above = own.ancestors().skip(1).take_while(|above| above.starts_with(root));
     let mut above = above.filter(|_| build.args.context.is_none()).filter(missing);
     above.find_map(|context| {
-        let found = stands_for(context, &read(context));
+        let found = files_read(context, &read(context));
         (!found.is_empty()).then(|| ReferencingDockerfile {
             path: path_from_current_directory(path),
             context: Some(path_from_current_directory(context)),
-            stands_for: found,
+            replaced_inputs: found,
         })
     })
 }

@@ -45,22 +45,22 @@ pub(crate) fn create_puller(options: &RegistryArgs, named: &RegistryHosts, keep:
     let keep: Option<Arc<dyn ManifestCache>> = if keep { DigestCache::for_user() } else { None };
     let options =
         PullOptions { environment: read_environment(), access, manifest_cache: keep, ..PullOptions::default() };
-    Puller::new(options).map_err(|error| CommandError::Said(format!("error: {error}")))
+    Puller::new(options).map_err(|error| CommandError::Message(format!("error: {error}")))
 }
 
 /// Returns the login, the certificates and the plain-HTTP hosts that the command line specifies.
 fn access_options(options: &RegistryArgs, named: &RegistryHosts) -> Result<RegistryAccess, CommandError> {
-    let said = |text: String| CommandError::Said(format!("error: {text}"));
+    let command_error = |text: String| CommandError::Message(format!("error: {text}"));
     let mut roots = Vec::new();
     for path in &options.cacert {
         let shown = path.display().to_string();
         let pem = read_bounded(path).map_err(|error| {
-            said(format!("cannot read {shown}: {}", unreadable_path_message(path, &error, "a PEM file")))
+            command_error(format!("cannot read {shown}: {}", unreadable_path_message(path, &error, "a PEM file")))
         })?;
         roots.push(CertificateFile { path: shown, pem });
     }
     let login = match &options.username {
-        Some(user) => Some(login_from_stdin(user, options.registry.as_deref(), named).map_err(said)?),
+        Some(user) => Some(login_from_stdin(user, options.registry.as_deref(), named).map_err(command_error)?),
         None => None,
     };
     Ok(RegistryAccess { login, roots, plain_http: options.plain_http.clone() })
@@ -74,10 +74,10 @@ fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Returns the login for one registry: the user name, with the password from standard input.
-fn login_from_stdin(user: &str, asked: Option<&str>, named: &RegistryHosts) -> Result<RegistryLogin, String> {
+fn login_from_stdin(user: &str, requested: Option<&str>, named: &RegistryHosts) -> Result<RegistryLogin, String> {
     // Some commands build two pullers, and there is but one standard input.
     static PASSWORD: OnceLock<Result<String, String>> = OnceLock::new();
-    let registry = match asked {
+    let registry = match requested {
         Some(registry) => registry.to_owned(),
         None => single_registry(named)?,
     };

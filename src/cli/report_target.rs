@@ -23,7 +23,7 @@ pub(crate) struct PendingFile {
     /// The final path.
     path: PathBuf,
     /// The temporary path; `None` if the file is written in place, as a device or a pipe is.
-    beside: Option<PathBuf>,
+    temporary: Option<PathBuf>,
 }
 
 impl ReportTarget {
@@ -33,13 +33,13 @@ impl ReportTarget {
         // A link stays a link: what it points to is replaced.
         let path = fs::canonicalize(&path).unwrap_or(path);
         let in_place = fs::metadata(&path).is_ok_and(|found| !found.is_file());
-        let beside = (!in_place).then(|| temporary_path(&path));
-        let opened = match &beside {
+        let temporary = (!in_place).then(|| temporary_path(&path));
+        let opened = match &temporary {
             None => File::options().write(true).open(&path),
-            Some(beside) => File::create(beside),
+            Some(temporary) => File::create(temporary),
         };
         let file = opened.map_err(|error| write_failure(&path, &error))?;
-        Ok(Self::File(PendingFile { out: BufWriter::new(file), path, beside }))
+        Ok(Self::File(PendingFile { out: BufWriter::new(file), path, temporary }))
     }
 
     /// Whether the report goes to a terminal.
@@ -63,15 +63,15 @@ impl ReportTarget {
         match self {
             Self::Stdout(mut out) => Ok(out.flush()?),
             Self::File(mut file) => {
-                let renamed = |file: &mut PendingFile| match &file.beside {
-                    Some(beside) => fs::rename(beside, &file.path),
+                let renamed = |file: &mut PendingFile| match &file.temporary {
+                    Some(temporary) => fs::rename(temporary, &file.path),
                     None => Ok(()),
                 };
                 file.out
                     .flush()
                     .and_then(|()| renamed(&mut file))
                     .map_err(|error| write_failure(&file.path, &error))?;
-                file.beside = None;
+                file.temporary = None;
                 Ok(())
             }
         }
@@ -97,8 +97,8 @@ impl Write for ReportTarget {
 impl Drop for PendingFile {
     /// Half a report is none.
     fn drop(&mut self) {
-        if let Some(beside) = &self.beside {
-            let _ = fs::remove_file(beside);
+        if let Some(temporary) = &self.temporary {
+            let _ = fs::remove_file(temporary);
         }
     }
 }
@@ -111,7 +111,7 @@ fn temporary_path(path: &Path) -> PathBuf {
 
 /// Returns the command error for a file that cannot be written.
 fn write_failure(path: &Path, error: &io::Error) -> CommandError {
-    CommandError::Said(format!("error: {}", write_error(path, error)))
+    CommandError::Message(format!("error: {}", write_error(path, error)))
 }
 
 /// Adds the path to an error of writing a file.

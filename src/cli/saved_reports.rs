@@ -67,10 +67,10 @@ impl CommandInputs {
         }
         // What had no effect in settings is told by those of today.
         for subject in report.subjects.into_iter().filter(|subject| subject.kind != SubjectKind::Settings) {
-            let told = subject.name.clone();
+            let subject_name = subject.name.clone();
             match saved::restore_subject(subject, &texts, sources) {
                 Ok(subject) => self.subjects.push(subject),
-                Err(error) => self.add_error(name, format!("{told}: {error}")),
+                Err(error) => self.add_error(name, format!("{subject_name}: {error}")),
             }
         }
         self.errors.extend(report.errors);

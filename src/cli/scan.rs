@@ -56,11 +56,11 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Comm
     let platforms = fleet_platforms(&fleet, knowledge);
     let refused = |name: &String| untrusted_registry_error(&loaded, name, &sources);
     if let Some(error) = options.images.iter().find_map(|name| not_an_image_error(name)) {
-        return Err(CommandError::Said(format!("error: {error}")));
+        return Err(CommandError::Message(format!("error: {error}")));
     }
-    let (mut asked, places) = image_names::requested_names(options)?;
+    let (mut requested, places) = image_names::requested_names(options)?;
     let mut left = Vec::new();
-    asked.retain(|name| options.images.contains(name) || refused(name).map(|error| left.push(error)).is_none());
+    requested.retain(|name| options.images.contains(name) || refused(name).map(|error| left.push(error)).is_none());
     let (mut cluster, unplaced) = match &options.from_kubernetes {
         Some(path) => read_workloads(path, options.access.password_stdin)?,
         None => Default::default(),
@@ -68,7 +68,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Comm
     cluster.retain(|one| refused(&one.name).map(|error| left.push(error)).is_none());
     let named = registry_access::registry_hosts(options.images.iter().map(String::as_str));
     let puller = registry_access::create_puller(&options.access, &named, !options.no_cache)?;
-    let ImageNames { list, mut errors } = image_names::expand_names(asked, options, &puller)?;
+    let ImageNames { list, mut errors } = image_names::expand_names(requested, options, &puller)?;
     errors.extend(left);
     errors.extend(unplaced);
     let image = |name: String| {
@@ -81,29 +81,29 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Comm
     let looking = ImageReader { depth: options.depth, layers: &layers };
     // A repository may hold artifacts beside images: who asks for its tags did not name them.
     let of_tags = image_names::expands_tags(options);
-    let look = |asked: &RequestedImage| {
-        let name = &asked.name;
+    let look = |request: &RequestedImage| {
+        let name = &request.name;
         progress.begin_image(name);
-        let opened = if asked.workloads.is_empty() {
+        let opened = if request.workloads.is_empty() {
             looking.open(&puller, name, &platforms)
         } else {
-            open_registry_image(&puller, name, &asked.platforms_to_read(&platforms))
+            open_registry_image(&puller, name, &request.platforms_to_read(&platforms))
         };
         let looked = opened.map(|opened| InspectedImages::read_all(name, &opened, looking));
         progress.finish_image(name);
         match looked {
             Ok(images) => {
                 let faults = images.input_errors().into_iter().map(|fault| Err(Box::new(fault)));
-                asked.subjects(&images, &fleet, knowledge).into_iter().chain(faults).collect()
+                request.subjects(&images, &fleet, knowledge).into_iter().chain(faults).collect()
             }
-            Err(error) if of_tags && asked.workloads.is_empty() && error.is_artifact => {
+            Err(error) if of_tags && request.workloads.is_empty() && error.is_artifact => {
                 let note = format!("note: {name} is skipped: {}", image_names::strip_name_prefix(&error.message, name));
                 progress.suspend_bars(|| drop(writeln!(streams::stderr(), "{}", escape_one_line(&note))));
                 Vec::new()
             }
             Err(error) => {
                 let message = image_names::strip_name_prefix(&error.message, name).to_owned();
-                vec![Err(Box::new(asked.read_error(&message)))]
+                vec![Err(Box::new(request.read_error(&message)))]
             }
         }
     };
@@ -144,14 +144,15 @@ fn retain_pools_with_platforms(
     platforms: &[String],
     knowledge: Knowledge,
 ) -> Result<(), CommandError> {
-    let asked: Vec<Platform> = platforms.iter().filter_map(|text| text.parse().ok()).collect();
-    if asked.is_empty() {
+    let requested: Vec<Platform> = platforms.iter().filter_map(|text| text.parse().ok()).collect();
+    if requested.is_empty() {
         return Ok(());
     }
-    let of = |text: &str| text.parse::<Platform>().is_ok_and(|own| asked.iter().any(|asked| asked.accepts(&own)));
+    let of =
+        |text: &str| text.parse::<Platform>().is_ok_and(|own| requested.iter().any(|platform| platform.accepts(&own)));
     fleet.pools.retain(|pool| pool.hosts(knowledge, None).iter().any(|host| of(&host.platform)));
     if fleet.pools.is_empty() {
-        return Err(CommandError::Said(format!(
+        return Err(CommandError::Message(format!(
             "error: no pool of the fleet has the platform {}",
             platforms.join(" or ")
         )));
@@ -253,7 +254,7 @@ impl ImageReader<'_> {
     ) -> Result<OpenedImages, ImageOpenError> {
         let source = ImageSource::parse(name).map_err(|error| ImageOpenError::from_error(&error))?;
         open_source(puller, &source, platforms, self.depth).map_err(|error| match source.same_name_note(name) {
-            Some(beside) => ImageOpenError { message: format!("{}; {beside}", error.message), ..error },
+            Some(note) => ImageOpenError { message: format!("{}; {note}", error.message), ..error },
             None => error,
         })
     }
@@ -348,10 +349,10 @@ impl InspectedImages {
         let (mut list, mut notes) = (Vec::new(), Vec::new());
         for (image, read) in &self.list {
             let platform = image.config.platform.to_string();
-            let (seen, told) = read.observations(&started(image));
+            let (seen, image_notes) = read.observations(&started(image));
             let several = self.list.len() > 1;
             let named = |note: String| if several { format!("{platform}: {note}") } else { note };
-            notes.extend(told.into_iter().map(named));
+            notes.extend(image_notes.into_iter().map(named));
             list.push((platform, seen));
         }
         AnalysisSubject {
@@ -408,11 +409,11 @@ impl StreamedReport {
     /// Prints one line, unless an earlier one could not be printed.
     fn print_line(&mut self, line: &Line<'_>, progress: &ScanProgress) {
         if self.broken.is_none() {
-            let told = progress.suspend_bars(|| {
+            let outcome = progress.suspend_bars(|| {
                 let mut out = io::BufWriter::new(streams::stdout());
                 ndjson::write_ndjson_line(line, &mut out).and_then(|()| out.flush())
             });
-            self.broken = told.err();
+            self.broken = outcome.err();
         }
     }
 
@@ -440,8 +441,8 @@ where
     let sieved = || sieve.lock().unwrap_or_else(PoisonError::into_inner);
     let writes = sieved().writes_baseline();
     let progress = each.progress;
-    let told = Mutex::new(StreamedReport::default());
-    let lock = || told.lock().unwrap_or_else(PoisonError::into_inner);
+    let report = Mutex::new(StreamedReport::default());
+    let lock = || report.lock().unwrap_or_else(PoisonError::into_inner);
     for error in errors {
         lock().print_error(error, progress);
     }
@@ -453,13 +454,13 @@ where
             match looked {
                 Ok(subject) => {
                     let judged = sieved().filter_subject(judge.judge(&subject));
-                    let mut told = lock();
-                    told.counts.add_subject(&judged);
-                    told.tally.add(&judged, run.options.fail_on());
+                    let mut report = lock();
+                    report.counts.add_subject(&judged);
+                    report.tally.add(&judged, run.options.fail_on());
                     if writes {
                         continue;
                     }
-                    told.print_line(&Line::Subject(&judged), progress);
+                    report.print_line(&Line::Subject(&judged), progress);
                 }
                 Err(error) => lock().print_error(*error, progress),
             }
@@ -469,24 +470,24 @@ where
     let mut sieve = sieve.into_inner().unwrap_or_else(PoisonError::into_inner);
     if writes {
         sieve.write_baseline()?;
-        let told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
-        judging::print_ignored_errors(&told.errors, run.options)?;
-        return Ok(told.tally.exit(&told.errors, run.options.exit.allow_incomplete));
+        let report = report.into_inner().unwrap_or_else(PoisonError::into_inner);
+        judging::print_ignored_errors(&report.errors, run.options)?;
+        return Ok(report.tally.exit(&report.errors, run.options.exit.allow_incomplete));
     }
-    let mut told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut report = report.into_inner().unwrap_or_else(PoisonError::into_inner);
     for subject in judge.settings_with_unused_suppressions() {
-        told.tally.add(&subject, run.options.fail_on());
-        told.print_line(&Line::Subject(&subject), progress);
+        report.tally.add(&subject, run.options.fail_on());
+        report.print_line(&Line::Subject(&subject), progress);
     }
-    let head = judge.report_head(std::mem::take(&mut told.errors));
-    let summary = std::mem::take(&mut told.counts).into_summary(&head);
-    told.print_line(&Line::Summary(summary), progress);
-    if let Some(error) = told.broken {
+    let head = judge.report_head(std::mem::take(&mut report.errors));
+    let summary = std::mem::take(&mut report.counts).into_summary(&head);
+    report.print_line(&Line::Summary(summary), progress);
+    if let Some(error) = report.broken {
         return Err(error.into());
     }
     sieve.report_hidden_findings(run.options, &[], book)?;
     judging::print_ignored_errors(&head.errors, run.options)?;
-    Ok(told.tally.exit(&head.errors, run.options.exit.allow_incomplete))
+    Ok(report.tally.exit(&head.errors, run.options.exit.allow_incomplete))
 }
 
 /// Largest number of pools named in a note.
@@ -525,9 +526,9 @@ impl RequestedImage {
     /// Returns the platforms to read: those of the fleet and those that workloads request.
     pub(crate) fn platforms_to_read(&self, of_fleet: &[Platform]) -> Vec<Platform> {
         let mut all = of_fleet.to_vec();
-        for asked in self.workloads.iter().filter_map(|(workload, _)| requested_platform(workload)) {
-            if !all.iter().any(|known| asked.accepts(known)) {
-                all.push(asked);
+        for platform in self.workloads.iter().filter_map(|(workload, _)| requested_platform(workload)) {
+            if !all.iter().any(|known| platform.accepts(known)) {
+                all.push(platform);
             }
         }
         all
@@ -606,7 +607,7 @@ pub(crate) fn read_workloads(
     let found = cluster::read_workloads(&text, &build_definitions::read_env_file(folder), &|path| {
         build_definitions::read_referenced_file(folder, path)
     })
-    .map_err(|error| CommandError::Said(format!("error: cannot read {}: {error}", path.display())))?;
+    .map_err(|error| CommandError::Message(format!("error: cannot read {}: {error}", path.display())))?;
     let text = SourceText::new(path.display().to_string(), text);
     let mut images: BTreeMap<String, Vec<(Workload, Option<Location>)>> = BTreeMap::new();
     for workload in found.list {
@@ -630,8 +631,8 @@ pub(crate) fn read_workloads(
     }
     let error = |message| InputError { input: path.display().to_string(), message, location: None };
     let errors = found.notes.into_iter().map(error).collect();
-    let asked = |(name, workloads)| RequestedImage { name, at: None, workloads };
-    Ok((images.into_iter().map(asked).collect(), errors))
+    let requested_image = |(name, workloads)| RequestedImage { name, at: None, workloads };
+    Ok((images.into_iter().map(requested_image).collect(), errors))
 }
 
 /// Returns the platform that a workload requests.
@@ -655,13 +656,13 @@ fn subject_on_nodes(
     placed.start = workload.start;
     placed.notes.extend(ignored_launch_note(fleet, workload.start));
     note_missing_pool(&mut placed, fleet, knowledge);
-    if let (Some(asked), SubjectContent::ByPlatform(list)) = (requested_platform(workload), &mut placed.content) {
-        let is_it = |own: &str| own.parse().is_ok_and(|own| asked.accepts(&own));
+    if let (Some(platform), SubjectContent::ByPlatform(list)) = (requested_platform(workload), &mut placed.content) {
+        let is_it = |own: &str| own.parse().is_ok_and(|own| platform.accepts(&own));
         if list.iter().any(|(own, _)| is_it(own)) {
             list.retain(|(own, _)| is_it(own));
             placed.images.retain(|image| is_it(&image.platform));
         } else {
-            placed.notes.push(format!("the file requests the image for {asked}, which does not exist"));
+            placed.notes.push(format!("the file requests the image for {platform}, which does not exist"));
         }
     }
     if let SubjectContent::ByPlatform(list) = &mut placed.content {
@@ -679,7 +680,9 @@ fn subject_on_nodes(
 fn ignored_launch_note(fleet: &Fleet, start: Start) -> Option<String> {
     let launch = |pool: &Pool| pool.launch.as_ref().map(|launch| launch.value);
     let other = |pool: &&Pool| {
-        launch(pool).is_some_and(|own| pool.for_start(start).as_ref().and_then(launch).is_some_and(|told| told != own))
+        launch(pool).is_some_and(|own| {
+            pool.for_start(start).as_ref().and_then(launch).is_some_and(|effective| effective != own)
+        })
     };
     let names: Vec<&str> =
         fleet.pools.iter().filter(other).map(|pool| pool.name.value.as_str()).take(MAX_NAMED_POOLS).collect();

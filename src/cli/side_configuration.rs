@@ -49,28 +49,28 @@ impl SideConfiguration {
         knowledge: Knowledge,
         sources: &mut Sources,
     ) -> Result<Self, CommandError> {
-        let taken: Vec<String> = paths.iter().chain(context).cloned().collect();
-        let mut beside: BTreeSet<String> = BTreeSet::new();
+        let input_paths: Vec<String> = paths.iter().chain(context).cloned().collect();
+        let mut referenced: BTreeSet<String> = BTreeSet::new();
         let snapshot = loop {
-            let files: Vec<String> = beside.iter().cloned().collect();
+            let files: Vec<String> = referenced.iter().cloned().collect();
             let snapshot = repository
-                .extract_files(revision, &taken, &files)
-                .map_err(|error| CommandError::Said(format!("error: {error}")))?;
+                .extract_files(revision, &input_paths, &files)
+                .map_err(|error| CommandError::Message(format!("error: {error}")))?;
             let named = paths_in_settings(&snapshot.folder, paths);
             let news: Vec<String> = named
                 .into_iter()
                 .filter(|path| !snapshot.folder.join(path).exists() && repository.contains(revision, path))
-                .filter(|path| !beside.contains(path))
+                .filter(|path| !referenced.contains(path))
                 .collect();
             if news.is_empty() {
                 break snapshot;
             }
-            beside.extend(news);
+            referenced.extend(news);
         };
         let shown = format!("{}:", revision.name);
         let folder = format!("{}/", snapshot.folder.display());
         let of_revision = |failure: CommandError| match failure {
-            CommandError::Said(text) => CommandError::Said(text.replace(&folder, &shown)),
+            CommandError::Message(text) => CommandError::Message(text.replace(&folder, &shown)),
             other @ CommandError::Pipe => other,
         };
         let first = search_start(&snapshot.folder, paths);
@@ -93,13 +93,13 @@ impl SideConfiguration {
     /// Checks the selected pools; a pool that only `other` has is allowed and then ignored on this side.
     pub(crate) fn select_pools(&mut self, other: &Fleet) -> Result<(), CommandError> {
         let has = |fleet: &Fleet, name: &String| fleet.pools.iter().any(|pool| pool.name.value == *name);
-        let asked = &self.judging.pools;
-        let lacks = asked.iter().any(|name| !has(&self.fleet, name));
-        if !lacks || !asked.iter().all(|name| has(&self.fleet, name) || has(other, name)) {
+        let selected = &self.judging.pools;
+        let lacks = selected.iter().any(|name| !has(&self.fleet, name));
+        if !lacks || !selected.iter().all(|name| has(&self.fleet, name) || has(other, name)) {
             return fleet_file::check_selected_pools(&self.judging, &self.fleet);
         }
-        let asked = std::mem::take(&mut self.judging.pools);
-        self.fleet.pools.retain(|pool| asked.contains(&pool.name.value));
+        let selected = std::mem::take(&mut self.judging.pools);
+        self.fleet.pools.retain(|pool| selected.contains(&pool.name.value));
         Ok(())
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn missing_file_error(path: &Path) -> Option<String> {
         return None;
     }
     let way = match nearest_file(path) {
-        Some(meant) => format!("did you mean `{meant}`?"),
+        Some(suggestion) => format!("did you mean `{suggestion}`?"),
         None if is_image_name(path) => format!("for an image: imagelint scan {}", path.display()),
         None => "pass a Dockerfile or a directory".to_owned(),
     };
@@ -74,8 +74,9 @@ const TEXT_EXTENSIONS: &[&str] = &["toml", "json", "yaml", "yml", "txt", "hcl", 
 pub(super) fn not_an_image_error(name: &str) -> Option<String> {
     if let Some(rest) = ["https://", "http://"].iter().find_map(|scheme| name.strip_prefix(scheme)) {
         let rest = rest.split(['?', '#']).next().unwrap_or(rest).trim_end_matches('/');
-        let meant = docker_hub_image(rest).or_else(|| ImageReference::parse(rest).is_ok().then(|| rest.to_owned()));
-        let way = meant
+        let suggestion =
+            docker_hub_image(rest).or_else(|| ImageReference::parse(rest).is_ok().then(|| rest.to_owned()));
+        let way = suggestion
             .map_or_else(|| "pass registry/repository:tag".to_owned(), |name| format!("use: imagelint scan {name}"));
         return Some(format!("`{name}` is a web address, not an image; {way}"));
     }

@@ -40,10 +40,10 @@ pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Co
     let WhatIfArgs { set, add, remove, reading, platforms, .. } = options;
     let DockerfileArgs { pull, access, build } = reading;
     let changed = what_if::change_fleet(&fleet, RequestedFleetChanges { set, add, remove }, knowledge, &mut sources)
-        .map_err(|error| CommandError::Said(format!("error: {error}{}", missing_fleet_help(&fleet))))?;
+        .map_err(|error| CommandError::Message(format!("error: {error}{}", missing_fleet_help(&fleet))))?;
     // Everything is read once, for all pools of both.
-    let gone = fleet.pools.iter().filter(|pool| remove.contains(&pool.name.value)).cloned();
-    let both = Fleet { pools: changed.fleet.pools.iter().cloned().chain(gone).collect(), ..changed.fleet.clone() };
+    let removed = fleet.pools.iter().filter(|pool| remove.contains(&pool.name.value)).cloned();
+    let both = Fleet { pools: changed.fleet.pools.iter().cloned().chain(removed).collect(), ..changed.fleet.clone() };
     // Of some pools alone what is new is told as well.
     if !judging.pools.is_empty() {
         judging.pools.extend(changed.added.iter().cloned());
@@ -68,7 +68,7 @@ pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Co
         .filter_map(|(before, after)| what_if::compare_image(before, after, &changed.added))
         .collect();
     let written = sources.get(fleet.source).text().len();
-    let told = WhatIfReport {
+    let report = WhatIfReport {
         schema_version: SCHEMA_VERSION,
         tool: head.tool,
         fleet: without_command_line_locations(head.fleet, written),
@@ -78,17 +78,21 @@ pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Co
         ready: changed.added.iter().map(|pool| what_if::pool_readiness(pool, &is)).collect(),
         drivers: smallest_drivers(&seen, &is, &changed, reading),
         errors: side.errors,
-        changes: if changed.told.is_empty() { vec!["without changes".to_owned()] } else { changed.told },
+        changes: if changed.descriptions.is_empty() {
+            vec!["without changes".to_owned()]
+        } else {
+            changed.descriptions
+        },
     };
     let terminal = io::stdout().is_terminal();
     let mut out = io::BufWriter::new(streams::stdout());
     match options.against.format {
-        DifferenceFormat::Human => what_if::write_human(&told, use_color(judging.color, terminal), &mut out)?,
-        DifferenceFormat::Markdown | DifferenceFormat::Summary => what_if::write_markdown(&told, &mut out)?,
-        DifferenceFormat::Json => write_json(&told, &mut out)?,
+        DifferenceFormat::Human => what_if::write_human(&report, use_color(judging.color, terminal), &mut out)?,
+        DifferenceFormat::Markdown | DifferenceFormat::Summary => what_if::write_markdown(&report, &mut out)?,
+        DifferenceFormat::Json => write_json(&report, &mut out)?,
     }
     out.flush()?;
-    Ok(exit_code(&told, judging.fail_on()))
+    Ok(exit_code(&report, judging.fail_on()))
 }
 
 /// Returns a help text for pools that do not exist because there is no fleet file.
@@ -140,9 +144,9 @@ fn subjects_before_and_after(
     before: usize,
     (old, new): (SideOptions<'_>, SideOptions<'_>),
 ) -> (Vec<model::Subject>, Vec<model::Subject>) {
-    let mut told = parts.iter().zip(judged).map(|(part, judged)| (judged.as_slice(), part.pools.as_slice()));
-    let was: Vec<SubjectsOnPools<'_>> = told.by_ref().take(before).collect();
-    let is: Vec<SubjectsOnPools<'_>> = told.collect();
+    let mut selections = parts.iter().zip(judged).map(|(part, judged)| (judged.as_slice(), part.pools.as_slice()));
+    let was: Vec<SubjectsOnPools<'_>> = selections.by_ref().take(before).collect();
+    let is: Vec<SubjectsOnPools<'_>> = selections.collect();
     let all = selected_pools(old).is_empty() || side.subjects.iter().any(judge::depends_on_all_pools);
     let was = match was.as_slice() {
         [(whole, _)] if all => whole.to_vec(),
@@ -161,9 +165,9 @@ fn subjects_before_and_after(
 
 /// Returns the names of the selected pools of a fleet.
 fn selected_pools(reading: SideOptions<'_>) -> Vec<String> {
-    let wanted = &reading.judging.pools;
+    let selected = &reading.judging.pools;
     let names = reading.fleet.pools.iter().map(|pool| pool.name.value.clone());
-    names.filter(|name| wanted.is_empty() || wanted.contains(name)).collect()
+    names.filter(|name| selected.is_empty() || selected.contains(name)).collect()
 }
 
 /// Judged subjects, and the names of the pools they were judged on.
@@ -196,7 +200,7 @@ fn without_command_line_locations(mut fleet: model::Fleet, written: usize) -> mo
 }
 
 /// Returns the exit code: only changes for the worse on pools that existed before count.
-fn exit_code(told: &WhatIfReport, fail_on: FailOn) -> Exit {
+fn exit_code(report: &WhatIfReport, fail_on: FailOn) -> Exit {
     let counts = |change: VerdictChange| match fail_on {
         FailOn::Never => false,
         FailOn::Error => change == VerdictChange::Breaks,
@@ -204,10 +208,10 @@ fn exit_code(told: &WhatIfReport, fail_on: FailOn) -> Exit {
             matches!(change, VerdictChange::Breaks | VerdictChange::Unsure)
         }
     };
-    match told {
-        _ if !told.errors.is_empty() => Exit::Broken,
-        _ if told.images == 0 => Exit::Nothing,
-        _ if told.changed.iter().flat_map(|image| &image.pools).any(|pool| counts(pool.change)) => Exit::Found,
+    match report {
+        _ if !report.errors.is_empty() => Exit::Broken,
+        _ if report.images == 0 => Exit::Nothing,
+        _ if report.changed.iter().flat_map(|image| &image.pools).any(|pool| counts(pool.change)) => Exit::Found,
         _ => Exit::Clean,
     }
 }
@@ -219,17 +223,17 @@ fn summary_lines(changed: &[WhatIfImage], all: usize) -> Vec<String> {
         for pool in changed.iter().flat_map(|image| &image.pools).filter(|pool| pool.change == change) {
             *pools.entry(&pool.pool).or_default() += 1;
         }
-        let told = pools.iter().map(|(pool, images)| format!("{} on `{pool}`", pluralize(*images, "image")));
-        told.collect::<Vec<_>>().join(", ")
+        let parts = pools.iter().map(|(pool, images)| format!("{} on `{pool}`", pluralize(*images, "image")));
+        parts.collect::<Vec<_>>().join(", ")
     };
     let sentence = |verb: &str, change: VerdictChange| {
-        Some(with(change)).filter(|told| !told.is_empty()).map(|told| format!("{verb}: {told}"))
+        Some(with(change)).filter(|text| !text.is_empty()).map(|text| format!("{verb}: {text}"))
     };
-    let mut told = vec![format!("the result changes for {} of {}", changed.len(), pluralize(all, "image"))];
-    told.push(sentence("unlocks", VerdictChange::Works).unwrap_or_else(|| "unlocks nothing".to_owned()));
-    told.push(sentence("breaks", VerdictChange::Breaks).unwrap_or_else(|| "breaks nothing".to_owned()));
-    told.extend(sentence("now unknown", VerdictChange::Unsure));
-    told
+    let mut lines = vec![format!("the result changes for {} of {}", changed.len(), pluralize(all, "image"))];
+    lines.push(sentence("unlocks", VerdictChange::Works).unwrap_or_else(|| "unlocks nothing".to_owned()));
+    lines.push(sentence("breaks", VerdictChange::Breaks).unwrap_or_else(|| "breaks nothing".to_owned()));
+    lines.extend(sentence("now unknown", VerdictChange::Unsure));
+    lines
 }
 
 /// Returns the smallest sufficient driver of each pool; equivalent pools with the same images are computed once.
@@ -253,8 +257,9 @@ fn smallest_drivers(
         };
         judged.iter().enumerate().filter(|(_, subject)| on(subject)).map(|(at, _)| at).collect()
     };
-    let wanted = |pool: &&Pool| judging.pools.is_empty() || judging.pools.contains(&pool.name.value);
-    let pools: Vec<(&Pool, Vec<usize>)> = fleet.pools.iter().filter(wanted).map(|pool| (pool, runs(pool))).collect();
+    let is_selected = |pool: &&Pool| judging.pools.is_empty() || judging.pools.contains(&pool.name.value);
+    let pools: Vec<(&Pool, Vec<usize>)> =
+        fleet.pools.iter().filter(is_selected).map(|pool| (pool, runs(pool))).collect();
     let mut kinds: BTreeMap<(String, &[usize]), &Pool> = BTreeMap::new();
     for (pool, own) in &pools {
         kinds.entry((minimum_driver::pool_equivalence_key(pool, knowledge), own)).or_insert(*pool);
@@ -264,7 +269,7 @@ fn smallest_drivers(
         let own: Vec<_> = own.iter().filter_map(|at| Some((images.get(*at)?, *alike.get(*at)?))).collect();
         minimum_driver::common_minimum_driver(pool, &own, knowledge)
     });
-    let mut told = Vec::new();
+    let mut drivers = Vec::new();
     for (pool, own) in pools.iter().filter(|(_, own)| !own.is_empty()) {
         let key = (minimum_driver::pool_equivalence_key(pool, knowledge), own.as_slice());
         let Some(smallest) = kinds.iter().position(|(kind, _)| *kind == key).and_then(|at| found.get(at)) else {
@@ -272,7 +277,7 @@ fn smallest_drivers(
         };
         let enough = smallest.driver.is_some() && is_driver_sufficient(pool, own, judged, smallest);
         let name = |at: &usize| own.get(*at).and_then(|at| judged.get(*at)).map(subject_title);
-        told.push(WhatIfDriver {
+        drivers.push(WhatIfDriver {
             pool: pool.name.value.clone(),
             driver: pool.driver_text(),
             images: own.len(),
@@ -286,7 +291,7 @@ fn smallest_drivers(
             open: smallest.open.iter().filter_map(name).collect(),
         });
     }
-    told
+    drivers
 }
 
 /// Whether all images that can start on a pool start with its current driver.

@@ -225,7 +225,7 @@ impl DriverCapabilities {
         if value.split(',').any(|word| word.trim() == "all") {
             return Some(supported);
         }
-        Self::parse(value).filter(|asked| asked.intersection(supported) == *asked)
+        Self::parse(value).filter(|requested| requested.intersection(supported) == *requested)
     }
 
     /// Returns the capabilities that a container gets from a toolkit with this syntax; `None` if it is not created.
@@ -238,7 +238,7 @@ impl DriverCapabilities {
     ) -> Option<Self> {
         match (reading, value) {
             (DriverCapabilitySyntax::Text, Some(value)) if !matches!(value, "" | "all") => {
-                Self::parse_exact(value.split(',')).filter(|asked| asked.intersection(supported) == *asked)
+                Self::parse_exact(value.split(',')).filter(|requested| requested.intersection(supported) == *requested)
             }
             (DriverCapabilitySyntax::Set | DriverCapabilitySyntax::Text, _) => {
                 Self::granted(value, legacy_image, default, supported)

@@ -16,7 +16,7 @@ const MAX_CACHED_OUTCOMES: usize = 4096;
 struct RequirementCache {
     requirement: String,
     /// What it does not ask for: hosts that differ in these alone are alike.
-    unasked: Vec<HostProperty>,
+    irrelevant_properties: Vec<HostProperty>,
     /// By what it asks for.
     found: BTreeMap<RequirementHost, RequirementOutcome>,
 }
@@ -28,16 +28,16 @@ impl RequirementCache {
             requirement.clone_into(&mut self.requirement);
             self.found.clear();
             let plain = requirement.to_ascii_lowercase();
-            self.unasked =
+            self.irrelevant_properties =
                 HostProperty::ALL.into_iter().filter(|property| !plain.contains(property.as_str())).collect();
         }
-        let asked = self.relevant_values(host);
-        if let Some(known) = self.found.get(&asked) {
+        let key = self.relevant_values(host);
+        if let Some(known) = self.found.get(&key) {
             return *known;
         }
         let outcome = cli_requirement_outcome(requirement, host);
         if self.found.len() < MAX_CACHED_OUTCOMES {
-            self.found.insert(asked, outcome);
+            self.found.insert(key, outcome);
         }
         outcome
     }
@@ -45,7 +45,7 @@ impl RequirementCache {
     /// Returns the host without the properties that the requirement does not mention.
     fn relevant_values(&self, host: &RequirementHost) -> RequirementHost {
         let of = |property, value: &HostValue| {
-            if self.unasked.contains(&property) { HostValue::NotVisible } else { value.clone() }
+            if self.irrelevant_properties.contains(&property) { HostValue::NotVisible } else { value.clone() }
         };
         RequirementHost {
             cuda: of(HostProperty::Cuda, &host.cuda),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_that_differ_in_what_is_not_asked_are_one() {
+    fn hosts_that_differ_in_irrelevant_properties_share_an_outcome() {
         let value = |text: &str| HostValue::Known(text.to_owned());
         for (requirement, kept) in [("cuda>=12.4 DRIVER<471", 1), ("cuda>=12.4 Arch>=8.0", 3), ("driver<1", 1)] {
             let mut memo = RequirementCache::default();

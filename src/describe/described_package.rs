@@ -28,11 +28,11 @@ pub struct DescribedPackage {
     /// Whether an installed version is replaced.
     pub upgrade: bool,
     /// Whether it is installed without its dependencies.
-    pub alone: bool,
+    pub no_deps: bool,
     /// The conda channel that it comes from.
     pub channel: Option<String>,
     /// Whether it is installed into another Python environment than that of the base image.
-    pub apart: bool,
+    pub separate_environment: bool,
     /// The Python version that it is installed for, if the command names it.
     pub python: Option<String>,
     /// The number of the command that installs it: packages of one command are resolved together, later commands
@@ -99,9 +99,9 @@ impl DescribedPackage {
             ("index_unknown", text(&self.index_unknown)),
             ("early", text(&self.early)),
             ("upgrade", self.upgrade.then_some(Json::Bool(true))),
-            ("alone", self.alone.then_some(Json::Bool(true))),
+            ("alone", self.no_deps.then_some(Json::Bool(true))),
             ("channel", text(&self.channel)),
-            ("apart", self.apart.then_some(Json::Bool(true))),
+            ("apart", self.separate_environment.then_some(Json::Bool(true))),
             ("python", text(&self.python)),
             ("command", self.command.map(|command| json!(command))),
         ];
@@ -194,8 +194,9 @@ pub(super) fn section_entries(list: &[NamedEntry<Spanned<DescribedPackage>>]) ->
 
 /// Returns the value of `gone`; `None` if nothing is removed.
 pub(super) fn removals_entry(list: &[Spanned<DescribedRemoval>]) -> Option<SerializedEntry> {
-    (!list.is_empty())
-        .then(|| SerializedEntry::List(list.iter().map(|gone| SerializedEntry::Fields(gone.value.fields())).collect()))
+    (!list.is_empty()).then(|| {
+        SerializedEntry::List(list.iter().map(|removal| SerializedEntry::Fields(removal.value.fields())).collect())
+    })
 }
 
 /// Reads a section of packages.
@@ -240,9 +241,9 @@ fn read_package_table(reader: &mut Reader, table: &DeTable<'_>) -> DescribedPack
             "index_unknown" => found.index_unknown = reader.string(key, value),
             "early" => found.early = reader.string(key, value),
             "upgrade" => found.upgrade = reader.boolean(key, value).unwrap_or(false),
-            "alone" => found.alone = reader.boolean(key, value).unwrap_or(false),
+            "alone" => found.no_deps = reader.boolean(key, value).unwrap_or(false),
             "channel" => found.channel = reader.string(key, value),
-            "apart" => found.apart = reader.boolean(key, value).unwrap_or(false),
+            "apart" => found.separate_environment = reader.boolean(key, value).unwrap_or(false),
             "python" => found.python = reader.string(key, value),
             "command" => found.command = reader.number(key, value),
             _ => reader.unknown_key(key, span, PACKAGE_TABLE_KEYS),
@@ -256,19 +257,19 @@ pub(super) fn read_removals(reader: &mut Reader, key: &str, value: &Value<'_>) -
     let mut found = Vec::new();
     for one in Reader::one_or_more(value) {
         let Some(table) = reader.table(key, one) else { continue };
-        let mut gone = DescribedRemoval { manager: String::new(), name: String::new(), command: 0 };
+        let mut removal = DescribedRemoval { manager: String::new(), name: String::new(), command: 0 };
         for (key, span, value) in entries(table) {
             match key {
-                "manager" => gone.manager = reader.string(key, value).unwrap_or_default(),
-                "name" => gone.name = reader.string(key, value).unwrap_or_default(),
-                "command" => gone.command = reader.number(key, value).unwrap_or(0),
+                "manager" => removal.manager = reader.string(key, value).unwrap_or_default(),
+                "name" => removal.name = reader.string(key, value).unwrap_or_default(),
+                "command" => removal.command = reader.number(key, value).unwrap_or(0),
                 _ => reader.unknown_key(key, span, REMOVAL_KEYS),
             }
         }
-        if !PACKAGE_MANAGERS.contains(&gone.manager.as_str()) {
-            reader.unknown_word("manager", &gone.manager, span_of(one), PACKAGE_MANAGERS);
+        if !PACKAGE_MANAGERS.contains(&removal.manager.as_str()) {
+            reader.unknown_word("manager", &removal.manager, span_of(one), PACKAGE_MANAGERS);
         }
-        found.push(Spanned { value: gone, span: span_of(one) });
+        found.push(Spanned { value: removal, span: span_of(one) });
     }
     found
 }

@@ -167,7 +167,7 @@ fn bad_files_say_what_and_where() {
 }
 
 #[test]
-fn what_people_and_programs_mean_is_taken() {
+fn valid_values_are_accepted() {
     for text in [
         "platform = \"linux/arm64/v8\"",
         "platform = [\"linux/amd64\", \"windows/amd64\"]",

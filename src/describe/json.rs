@@ -26,40 +26,40 @@ impl ImageDescription {
     /// Returns the description as JSON.
     pub fn to_json(&self) -> Value {
         let mut all = serde_json::Map::new();
-        let mut put = |key: &str, value: Option<Value>| {
+        let mut insert_field = |key: &str, value: Option<Value>| {
             if let Some(value) = value {
                 all.insert(key.to_owned(), value);
             }
         };
-        put("of", source_kind(self.source).map(|word| json!(word)));
-        put("base_unknown", self.base_unknown.as_ref().map(|base| unknown_base_json(&base.value)));
-        put("base", self.base.as_ref().map(|base| json!(base.value)));
-        put("as_of", self.as_of.as_ref().map(|date| json!(date.value.to_string())));
-        put("platform", platforms_json(&self.platforms));
-        put("from_scratch", self.from_scratch.then_some(Value::Bool(true)));
-        put("builds_for_gpus", self.builds_for_gpus.then_some(Value::Bool(true)));
-        put("copies_unread_images", self.copies_unread_images.then_some(Value::Bool(true)));
-        put("cuda_runtime", self.cuda_runtime.as_ref().map(|version| json!(version.value.to_string())));
-        put("entrypoint", self.entrypoint.as_ref().map(|words| json!(words.value)));
-        put("command", self.command.as_ref().map(|words| json!(words.value)));
-        put("tag_now", self.tag_now.as_ref().map(|changes| json!(changes.value)));
+        insert_field("of", source_kind(self.source).map(|word| json!(word)));
+        insert_field("base_unknown", self.base_unknown.as_ref().map(|base| unknown_base_json(&base.value)));
+        insert_field("base", self.base.as_ref().map(|base| json!(base.value)));
+        insert_field("as_of", self.as_of.as_ref().map(|date| json!(date.value.to_string())));
+        insert_field("platform", platforms_json(&self.platforms));
+        insert_field("from_scratch", self.from_scratch.then_some(Value::Bool(true)));
+        insert_field("builds_for_gpus", self.builds_for_gpus.then_some(Value::Bool(true)));
+        insert_field("copies_unread_images", self.copies_unread_images.then_some(Value::Bool(true)));
+        insert_field("cuda_runtime", self.cuda_runtime.as_ref().map(|version| json!(version.value.to_string())));
+        insert_field("entrypoint", self.entrypoint.as_ref().map(|words| json!(words.value)));
+        insert_field("command", self.command.as_ref().map(|words| json!(words.value)));
+        insert_field("tag_now", self.tag_now.as_ref().map(|changes| json!(changes.value)));
         let complete: Vec<&str> = self.complete.iter().map(|family| family.value.as_str()).collect();
-        put("complete", (!complete.is_empty()).then(|| json!(complete)));
+        insert_field("complete", (!complete.is_empty()).then(|| json!(complete)));
         let removed: Vec<&str> = self.removed.iter().map(|what| what.value.as_str()).collect();
-        put("removed", (!removed.is_empty()).then(|| json!(removed)));
+        insert_field("removed", (!removed.is_empty()).then(|| json!(removed)));
         let unknown: Vec<&str> = self.env_unknown.iter().map(|name| name.value.as_str()).collect();
-        put("env_unknown", (!unknown.is_empty()).then(|| json!(unknown)));
-        put("env", text_table_json(&self.env));
+        insert_field("env_unknown", (!unknown.is_empty()).then(|| json!(unknown)));
+        insert_field("env", text_table_json(&self.env));
         let on_base: serde_json::Map<String, Value> =
             self.env_on_base.iter().map(|(name, value)| (name.value.clone(), env_template_json(value))).collect();
-        put("env_on_base", (!on_base.is_empty()).then_some(Value::Object(on_base)));
+        insert_field("env_on_base", (!on_base.is_empty()).then_some(Value::Object(on_base)));
         let packages = packages_json(&self.packages);
-        put("packages", (!packages.is_empty()).then_some(Value::Object(packages)));
+        insert_field("packages", (!packages.is_empty()).then_some(Value::Object(packages)));
         let files: serde_json::Map<String, Value> =
             self.files.iter().map(|(path, facts)| (path.value.clone(), file_json(facts))).collect();
-        put("files", (!files.is_empty()).then_some(Value::Object(files)));
+        insert_field("files", (!files.is_empty()).then_some(Value::Object(files)));
         let codes: Vec<Value> = self.gpu_code.iter().map(gpu_code_json).collect();
-        put("gpu_code", (!codes.is_empty()).then(|| json!(codes)));
+        insert_field("gpu_code", (!codes.is_empty()).then(|| json!(codes)));
         Value::Object(all)
     }
 
@@ -99,7 +99,7 @@ fn packages_json(packages: &DescribedPackages) -> serde_json::Map<String, Value>
     for (name, list) in packages.command_lists().into_iter().filter(|(_, list)| !list.is_empty()) {
         map.insert(name.to_owned(), list.iter().map(|number| json!(number.value)).collect());
     }
-    map.extend(removals_entry(&packages.gone).map(|gone| ("gone".to_owned(), gone.to_json())));
+    map.extend(removals_entry(&packages.removed_packages).map(|entry| ("gone".to_owned(), entry.to_json())));
     for (name, list) in packages.sections() {
         let entries: serde_json::Map<String, Value> = described_package::section_entries(list)
             .into_iter()
@@ -153,7 +153,7 @@ fn file_json(facts: &DescribedFile) -> Value {
 /// Returns the value of an element of `gpu_code`.
 fn gpu_code_json(code: &DescribedGpuCode) -> Value {
     let mut map = serde_json::Map::new();
-    for (key, text) in [("file", &code.file), ("component", &code.component), ("untold", &code.untold)] {
+    for (key, text) in [("file", &code.file), ("component", &code.component), ("untold", &code.targets_unknown)] {
         if let Some(text) = text {
             map.insert(key.to_owned(), json!(text.value));
         }

@@ -101,7 +101,7 @@ pub struct DescribedPackages {
     /// Constraints of commands on transitive dependencies.
     pub bounds: Vec<NamedEntry<Spanned<DescribedPackage>>>,
     /// Packages that commands remove.
-    pub gone: Vec<Spanned<DescribedRemoval>>,
+    pub removed_packages: Vec<Spanned<DescribedRemoval>>,
     /// Whether commands install another Python.
     pub other_python: bool,
     /// A command that selects packages by the driver of the build machine.
@@ -111,11 +111,11 @@ pub struct DescribedPackages {
     /// Numbers of the commands that install unknown wheels.
     pub unknown_wheels: Vec<Spanned<u32>>,
     /// Numbers of the commands that may install packages that are not listed.
-    pub untold: Vec<Spanned<u32>>,
+    pub unread_commands: Vec<Spanned<u32>>,
     /// Numbers of the commands whose installer does not replace packages that are already installed.
-    pub keeping: Vec<Spanned<u32>>,
+    pub keeping_installed: Vec<Spanned<u32>>,
     /// Numbers of the commands whose installer upgrades all dependencies to the newest version.
-    pub renewing: Vec<Spanned<u32>>,
+    pub upgrading_dependencies: Vec<Spanned<u32>>,
     /// Numbers of the commands that replace installed packages even by the same version.
     pub reinstalling: Vec<Spanned<u32>>,
 }
@@ -125,9 +125,9 @@ impl DescribedPackages {
     fn command_lists(&self) -> [(&'static str, &[Spanned<u32>]); 5] {
         [
             ("unknown_wheels", &self.unknown_wheels),
-            ("untold", &self.untold),
-            ("keeping", &self.keeping),
-            ("renewing", &self.renewing),
+            ("untold", &self.unread_commands),
+            ("keeping", &self.keeping_installed),
+            ("renewing", &self.upgrading_dependencies),
             ("reinstalling", &self.reinstalling),
         ]
     }
@@ -192,7 +192,7 @@ pub struct DescribedGpuCode {
     /// The package that it belongs to.
     pub component: Option<Spanned<String>>,
     /// Why its GPU targets are unknown.
-    pub untold: Option<Spanned<String>>,
+    pub targets_unknown: Option<Spanned<String>>,
     /// Targets of native code; `None` if not declared.
     pub sass: Option<Vec<Spanned<CodeTarget>>>,
     /// Targets of PTX; `None` if not declared.

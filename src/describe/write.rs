@@ -71,8 +71,8 @@ impl ImageDescription {
         let commands = packages.command_lists().into_iter().filter(|(_, list)| !list.is_empty());
         let commands: Vec<(&str, Vec<String>)> =
             commands.map(|(name, list)| (name, list.iter().map(|number| number.value.to_string()).collect())).collect();
-        let told = packages.other_python || packages.by_driver.is_some() || packages.unread.is_some();
-        if told || !commands.is_empty() || !packages.gone.is_empty() {
+        let has_fields = packages.other_python || packages.by_driver.is_some() || packages.unread.is_some();
+        if has_fields || !commands.is_empty() || !packages.removed_packages.is_empty() {
             write_header(out, "[packages]");
             write_line(out, "other_python", packages.other_python.then(|| "true".to_owned()));
             write_line(out, "by_driver", packages.by_driver.as_ref().map(|command| toml_string(&command.value)));
@@ -80,7 +80,7 @@ impl ImageDescription {
             for (name, list) in commands {
                 write_line(out, name, Some(toml_list(list.into_iter())));
             }
-            write_line(out, "gone", removals_entry(&packages.gone).map(|gone| gone.to_toml()));
+            write_line(out, "gone", removals_entry(&packages.removed_packages).map(|entry| entry.to_toml()));
         }
         for (name, list) in packages.sections() {
             let entries = described_package::section_entries(list);
@@ -198,7 +198,7 @@ fn name_list_toml(names: &[Spanned<String>]) -> Option<String> {
 fn write_gpu_code(out: &mut String, code: &DescribedGpuCode) {
     write_line(out, "file", code.file.as_ref().map(|file| toml_string(&file.value)));
     write_line(out, "component", code.component.as_ref().map(|component| toml_string(&component.value)));
-    write_line(out, "untold", code.untold.as_ref().map(|reason| toml_string(&reason.value)));
+    write_line(out, "untold", code.targets_unknown.as_ref().map(|reason| toml_string(&reason.value)));
     for (key, targets) in [("sass", &code.sass), ("ptx", &code.ptx)] {
         let words =
             targets.as_ref().map(|targets| target_names(key, targets).into_iter().map(|word| toml_string(&word)));

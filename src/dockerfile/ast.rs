@@ -414,8 +414,8 @@ impl LintCommentCollector {
     /// Adds the comments above or inside an instruction, or after the last one.
     pub(super) fn add_comments(&mut self, comments: &mut Vec<PhysicalLine<'_>>, instruction: Option<usize>) {
         for line in comments.drain(..) {
-            let Some(said) = line.text.trim_start().strip_prefix('#') else { continue };
-            let body = said.trim_start();
+            let Some(comment) = line.text.trim_start().strip_prefix('#') else { continue };
+            let body = comment.trim_start();
             if let Some(text) = body.strip_prefix("imagelint:") {
                 let start = line.start + line.text.len() - text.len();
                 let (order, file) = parse_directive(text, start);
@@ -500,13 +500,13 @@ pub(super) fn parse_directive(text: &str, start: usize) -> (LintDirective, bool)
         (None, Some(rest)) => (rest, false),
         (None, None) => {
             let word = text.split(['[', '=', ' ', ':']).next().unwrap_or(text);
-            let meant = if FOREIGN_DIRECTIVE_NAMES.contains(&word) {
+            let suggestion = if FOREIGN_DIRECTIVE_NAMES.contains(&word) {
                 Some("ignore")
             } else {
                 nearest_word(word, DIRECTIVE_NAMES.iter().copied())
             };
-            let meant = meant.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
-            return broken(&format!("expected `ignore[rule]`, `ignore-file[rule]` or `pools=a,b`{meant}"));
+            let hint = suggestion.map_or_else(String::new, |suggestion| format!("; did you mean `{suggestion}`?"));
+            return broken(&format!("expected `ignore[rule]`, `ignore-file[rule]` or `pools=a,b`{hint}"));
         }
     };
     let Some((list, reason)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
@@ -620,7 +620,7 @@ mod lint_comment_tests {
 
     fn describe_comments(text: &str) -> Vec<(String, Option<usize>)> {
         let tell = |control: LintComment| {
-            let said = match &control.directive {
+            let description = match &control.directive {
                 LintDirective::Ignore { rules, reason } => {
                     let rules = rules.iter().map(|one| {
                         let pool = one.pool.as_ref().map_or_else(String::new, |pool| format!(" on {pool}"));
@@ -635,7 +635,7 @@ mod lint_comment_tests {
                 }
                 LintDirective::Broken(why) => format!("broken: {why}"),
             };
-            (said, control.instruction)
+            (description, control.instruction)
         };
         Dockerfile::parse(text).controls.into_iter().map(tell).collect()
     }
@@ -644,14 +644,14 @@ mod lint_comment_tests {
     fn a_comment_speaks_of_the_instruction_below_or_around_it() {
         let text = "# syntax=x\n# imagelint: ignore[a, b@p] because\nFROM a\nRUN x \\\n  # imagelint: ignore[c]\n  y\n\
                     # imagelint: pools=one,two\nENV A=1\n";
-        let said = |text: &str, at: Option<usize>| (text.to_owned(), at);
+        let expected = |text: &str, at: Option<usize>| (text.to_owned(), at);
         assert_eq!(
             describe_comments(text),
-            [said("a, b on p (because)", Some(0)), said("c ()", Some(1)), said("one+two", None)]
+            [expected("a, b on p (because)", Some(0)), expected("c ()", Some(1)), expected("one+two", None)]
         );
         assert_eq!(
             describe_comments("# imagelint: ignore-file[a] all of it\nARG X\nFROM a\n"),
-            [said("a (all of it)", None)]
+            [expected("a (all of it)", None)]
         );
     }
 
@@ -680,7 +680,7 @@ mod lint_comment_tests {
     }
 
     #[test]
-    fn other_comments_and_texts_are_left_alone() {
+    fn other_comments_and_texts_are_ignored() {
         for text in [
             "# hadolint ignore=DL3006 # why\nFROM a\n# check=skip=A\nRUN x",
             "FROM a\nRUN <<E\n# imagelint: ignore[a]\nE\n",

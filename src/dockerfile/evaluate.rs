@@ -58,7 +58,7 @@ impl Dockerfile {
                     |known| known.to_scope_variables(),
                 ),
                 of_base: evaluated_target::base_variable_names(&base.kind, options.knowledge)
-                    .filter(|_| options.base_env == BaseEnvAssumption::Unseen),
+                    .filter(|_| options.base_env == BaseEnvAssumption::Unknown),
                 hidden: Arc::new(global.args.keys().cloned().collect()),
                 ..VariableScope::default()
             }),
@@ -224,9 +224,9 @@ impl TargetEvaluator<'_> {
                 device: instruction.flags.iter().any(|flag| flag.name == "device"),
             }),
             InstructionKind::Workdir => {
-                let said = self.scope.expand(&instruction.arguments, self.file.escape, None);
-                self.workdir = said.known_text().and_then(|said| join_workdir(self.workdir.as_deref(), said));
-                let seen = join_workdir(Some(&self.folder), said.known_text().unwrap_or("?")).unwrap_or_default();
+                let expanded = self.scope.expand(&instruction.arguments, self.file.escape, None);
+                self.workdir = expanded.known_text().and_then(|path| join_workdir(self.workdir.as_deref(), path));
+                let seen = join_workdir(Some(&self.folder), expanded.known_text().unwrap_or("?")).unwrap_or_default();
                 self.folder = Arc::from(format!("/{}", normalize_path(&seen)));
             }
             InstructionKind::Copy | InstructionKind::Add => self.evaluate_copy(at, instruction),

@@ -16,7 +16,7 @@ use crate::text::source::Span;
 pub enum BaseEnvAssumption {
     /// Nothing is known of it.
     #[default]
-    Unseen,
+    Unknown,
     /// Every variable is set, and values name it between [`BASE_MARK`]s.
     Named,
     /// No variable is set.
@@ -84,7 +84,7 @@ impl EvaluateOptions {
             contexts: BTreeMap::new(),
             target: None,
             platforms: Vec::new(),
-            base_env: BaseEnvAssumption::Unseen,
+            base_env: BaseEnvAssumption::Unknown,
             known_env: None,
             knowledge,
         }
@@ -104,9 +104,9 @@ impl EvaluateOptions {
 
     /// Returns the same options for a platform; a build with a fixed platform list uses one from that list.
     #[must_use]
-    pub fn for_platform(&self, asked: &str) -> Self {
-        let made = self.platforms.iter().find(|own| *own == asked).or(self.platforms.first());
-        Self { platform: made.map_or(asked, String::as_str).to_owned(), ..self.clone() }
+    pub fn for_platform(&self, requested: &str) -> Self {
+        let made = self.platforms.iter().find(|own| *own == requested).or(self.platforms.first());
+        Self { platform: made.map_or(requested, String::as_str).to_owned(), ..self.clone() }
     }
 
     /// Returns the value of a build argument that the build command sets.
@@ -351,7 +351,7 @@ impl VariableScope {
             None if self.global || self.args.contains_key(name) => VariableLookup::NoValue,
             None if self.hidden.contains(name) && self.is_set_nowhere(name) => VariableLookup::Unset,
             None => match self.base_env {
-                Some(BaseEnvAssumption::Unseen) => {
+                Some(BaseEnvAssumption::Unknown) => {
                     let reason = if self.is_set_nowhere(name) { Cause::SetNowhere } else { Cause::OnlyBaseSets };
                     VariableLookup::Unknown(vec![name.to_owned()], reason)
                 }

@@ -71,13 +71,18 @@ pub(super) fn is_template(text: &str) -> bool {
         }) && parts.next().is_some()
     };
     // A name in single braces is one of a format string, where it is all that there is.
-    let alone = || {
+    let is_format_field = || {
         let name = text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
         name.is_some_and(|name| {
             !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         })
     };
-    alone() || text.contains("{{") || text.contains("{%") || text.contains("<%") || text.starts_with("{#") || at_signs()
+    is_format_field()
+        || text.contains("{{")
+        || text.contains("{%")
+        || text.contains("<%")
+        || text.starts_with("{#")
+        || at_signs()
 }
 
 /// Returns the text before the first variable or template marker; `None` where there is neither.

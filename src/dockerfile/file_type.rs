@@ -52,7 +52,7 @@ mod tests {
     use crate::dockerfile::LazyDockerfile;
 
     #[test]
-    fn what_is_no_text_is_told_apart() {
+    fn non_text_files_are_detected() {
         let wide = |text: &str| {
             let bytes: Vec<u8> = format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
             String::from_utf8_lossy(&bytes).into_owned()

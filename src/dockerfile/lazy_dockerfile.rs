@@ -99,9 +99,9 @@ mod tests {
             ("RUN b\n", false),
             ("", false),
         ] {
-            let (looked, asked) = (LazyDockerfile::new(text), LazyDockerfile::new(text));
+            let (looked, unparsed) = (LazyDockerfile::new(text), LazyDockerfile::new(text));
             looked.parsed_uncached();
-            assert_eq!((looked.is_free_of_notices(), asked.is_free_of_notices()), (expected, expected), "{text}");
+            assert_eq!((looked.is_free_of_notices(), unparsed.is_free_of_notices()), (expected, expected), "{text}");
             assert!(!is_parsed(&looked), "one look tells it");
         }
     }

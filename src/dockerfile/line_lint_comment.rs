@@ -27,7 +27,7 @@ pub fn read_line_lint_comments(text: &str, start: usize) -> Vec<LineLintComment>
         let (from, line) = (at, raw.trim_end());
         at += raw.len();
         let blank = line.trim_start();
-        let said = find_comment(line)
+        let comment = find_comment(line)
             .map(|behind| (behind, parse_line_directive(line.get(behind..).unwrap_or_default(), from + behind)));
         let is_comment = blank.starts_with('#');
         // A comment may stand among the lines that continue another.
@@ -35,7 +35,7 @@ pub fn read_line_lint_comments(text: &str, start: usize) -> Vec<LineLintComment>
         if let Some(open) = open.filter(|_| !ends) {
             extend_covered_lines(&mut found, open, from + line.len());
         }
-        if let Some((behind, Some(order))) = said
+        if let Some((behind, Some(order))) = comment
             && found.len() + waiting.len() < MAX_COMMENTS
         {
             let span = Span::new(from + behind, from + line.len());
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_left_alone() {
+    fn other_comments_are_ignored() {
         for text in [
             "",
             "a==1\n",

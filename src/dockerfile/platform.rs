@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_platform_is_named_wherever_an_argument_of_it_may_be_meant() {
+    fn platform_arguments_are_found_wherever_they_may_be_used() {
         for (text, names) in [
             ("FROM x\nARG TARGETARCH\n", true),
             ("FROM --platform=$BUILDPLATFORM x\n", true),

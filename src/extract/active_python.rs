@@ -159,8 +159,8 @@ fn framework_component(package: &ObservedPackage, knowledge: Knowledge) -> Optio
 fn has_equal_builds(seen: &Observations, homes: &PythonLocations, of: &dyn Fn(&ObservedPackage) -> bool) -> bool {
     let mut each: BTreeMap<Option<&PythonLocation>, Vec<String>> = BTreeMap::new();
     for package in seen.packages.iter().filter(|package| of(package)) {
-        let said = format!("{} {:?} {:?} {:?}", package.name, package.version, package.variant, package.indexes);
-        each.entry(homes.get(&package.fact)).or_default().push(said);
+        let build = format!("{} {:?} {:?} {:?}", package.name, package.version, package.variant, package.indexes);
+        each.entry(homes.get(&package.fact)).or_default().push(build);
     }
     let mut each = each.into_values();
     let first = each.next();

@@ -25,7 +25,7 @@ pub struct KnownBase {
     /// What was seen of it.
     pub seen: Observations,
     /// Where it is known from, for the report: `configuration sha256:...`; empty if the origins of its facts show it.
-    pub told: String,
+    pub origin: String,
     /// Digests of its unpacked layers, lowest first; none where they are not known.
     pub layers: Vec<String>,
 }
@@ -104,12 +104,12 @@ impl KnownBases {
 
 /// Selects the base image for a platform: the first one if the image offers none for it, `None` if that one is
 /// missing here.
-fn select_platform<'a>(list: &'a [KnownBase], wanted: &Platform) -> Option<&'a KnownBase> {
-    let fits = |base: &&KnownBase| base.platform.as_ref().is_none_or(|own| wanted.accepts(own));
+fn select_platform<'a>(list: &'a [KnownBase], platform: &Platform) -> Option<&'a KnownBase> {
+    let fits = |base: &&KnownBase| base.platform.as_ref().is_none_or(|own| platform.accepts(own));
     list.iter().find(fits).or_else(|| {
         let first = list.first()?;
         let (offered, _) = first.seen.platforms.as_ref()?;
-        let there = offered.iter().any(|one| one.parse().is_ok_and(|offered| wanted.accepts(&offered)));
+        let there = offered.iter().any(|one| one.parse().is_ok_and(|offered| platform.accepts(&offered)));
         (!there).then_some(first)
     })
 }
@@ -167,8 +167,8 @@ pub(super) fn observe_dockerfile_and_base<'a>(
         let tag = tagged.tag().unwrap_or_default();
         target.notes.push(format!("base `{reference}` is read as tag {tag}, which has this digest in the lock file"));
     }
-    if let Some(known) = known.filter(|known| !known.told.is_empty()) {
-        target.notes.push(format!("base `{reference}`: {}", known.told));
+    if let Some(known) = known.filter(|known| !known.origin.is_empty()) {
+        target.notes.push(format!("base `{reference}`: {}", known.origin));
     }
     Ok((target, known))
 }
@@ -225,8 +225,8 @@ fn describe_change(name: &str, before: Option<&str>, now: Option<&str>) -> Optio
         these.iter().filter(|word| !those.contains(word)).cloned().collect()
     };
     let (came, went) = (only(&now, &before), only(&before, &now));
-    let told = [("now", &came), ("no longer", &went)];
-    let parts: Vec<String> = told
+    let changes = [("now", &came), ("no longer", &went)];
+    let parts: Vec<String> = changes
         .into_iter()
         .filter(|(_, words)| !words.is_empty())
         .map(|(lead, words)| format!("{lead} {}", list_values(words)))
@@ -294,9 +294,9 @@ mod tests {
     fn added_and_removed_values_are_listed() {
         let old = "cuda>=11.8 brand=tesla,driver>=450,driver<451 brand=geforce,driver>=470,driver<471";
         let new = "cuda>=11.8 brand=tesla,driver>=470,driver<471";
-        let gone = "`brand=tesla,driver>=450,driver<451` `brand=geforce,driver>=470,driver<471`";
-        for (before, now, told) in [
-            (Some(old), Some(new), Some(format!("X: now `brand=tesla,driver>=470,driver<471`, no longer {gone}"))),
+        let removed = "`brand=tesla,driver>=450,driver<451` `brand=geforce,driver>=470,driver<471`";
+        for (before, now, expected) in [
+            (Some(old), Some(new), Some(format!("X: now `brand=tesla,driver>=470,driver<471`, no longer {removed}"))),
             (None, Some("all"), Some("X: now `all`".to_owned())),
             (Some("a b c d e"), None, Some("X: no longer `a` `b` `c` and 2 more".to_owned())),
             (Some(old), Some(old), None),
@@ -304,7 +304,7 @@ mod tests {
             (None, Some(""), None),
             (None, None, None),
         ] {
-            assert_eq!(describe_change("X", before, now), told, "{before:?} {now:?}");
+            assert_eq!(describe_change("X", before, now), expected, "{before:?} {now:?}");
         }
     }
 }

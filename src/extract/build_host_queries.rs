@@ -41,15 +41,15 @@ pub(super) fn record_build_host_query(
     if row.what == GPU_CHECK && (run.device || tolerates_failure(run)) {
         return;
     }
-    let told: String = text.trim().chars().take(MAX_COMMAND_CHARS).collect();
+    let command_text: String = text.trim().chars().take(MAX_COMMAND_CHARS).collect();
     let evidence = Evidence::Leaf(vec![Origin::File { source, span: command.span }]);
     let fact = seen.facts.add(
         FactKey::BuildAsk,
         Some(row.what),
-        ValueState::Known(PrintedValue::Text(told.clone())),
+        ValueState::Known(PrintedValue::Text(command_text.clone())),
         evidence,
     );
-    seen.build_probes.push(BuildMachineQuery { what: row.what.to_owned(), command: told, fact });
+    seen.build_probes.push(BuildMachineQuery { what: row.what.to_owned(), command: command_text, fact });
 }
 
 /// Returns the command with its variable assignments in front, with a blank at either end.
@@ -69,7 +69,7 @@ fn command_line(command: &Command) -> String {
 /// Whether a command line and its variables match a row of the query table.
 fn is_row_match(row: &BuildProbeRow, text: &str, value: &dyn Fn(&str) -> Option<String>) -> bool {
     let set = match (row.variable, row.value) {
-        (Some(variable), Some(wanted)) => value(variable).is_some_and(|own| own == wanted),
+        (Some(variable), Some(expected)) => value(variable).is_some_and(|own| own == expected),
         _ => true,
     };
     let without = row.without.is_none_or(|part| !text.contains(part));
@@ -91,9 +91,9 @@ pub(super) fn tolerates_failure(run: &RunInstruction) -> bool {
         }
     }
     // What is started with `&` ends unseen; a lone one is no part of `&&` or of a redirection.
-    let alone = ["&&", ">&", "<&", "&>"].iter().fold(bare.clone(), |text, part| text.replace(part, ""));
+    let without_operators = ["&&", ">&", "<&", "&>"].iter().fold(bare.clone(), |text, part| text.replace(part, ""));
     !run.heredocs.is_empty()
-        || alone.contains('&')
+        || without_operators.contains('&')
         || bare.contains('`')
         || bare.contains("$(")
         || FAILURE_TOLERANT_SYNTAX.iter().any(|part| bare.contains(part))

@@ -48,7 +48,7 @@ pub fn observe_built_image(
     seen: Observations,
 ) -> Result<TargetObservations, EvaluateError> {
     let DockerfileBuild { source, dockerfile, options, shelf, bases } = recipe;
-    let (TargetObservations { seen: said, stage, stages, mut notes, .. }, known) =
+    let (TargetObservations { seen: declared, stage, stages, mut notes, .. }, known) =
         observe_dockerfile_and_base(source, dockerfile, options, shelf, bases)?;
     let chain = stages.iter().filter_map(|stage| dockerfile.stages.get(*stage));
     let numbers = chain.flat_map(|stage| &stage.instructions).copied();
@@ -62,7 +62,7 @@ pub fn observe_built_image(
     let strange = history::unmatched_steps(&image.config.history, &instructions, &made_by);
     let lines = LineAttribution {
         source,
-        declared: &said,
+        declared: &declared,
         image,
         instructions,
         made_by,
@@ -135,10 +135,10 @@ impl LineAttribution<'_> {
     /// that.
     fn mark_chosen_builds(&self, seen: &mut Observations) {
         for package in seen.packages.iter_mut().filter(|package| package.indexes == IndexSelection::Default) {
-            let said = self.declared.packages.iter().rfind(|said| said.name == package.name);
+            let declared = self.declared.packages.iter().rfind(|other| other.name == package.name);
             let chosen = package.variant.clone().map(IndexSelection::Only);
-            if let (Some(said), Some(chosen)) = (said, chosen)
-                && said.indexes == chosen
+            if let (Some(declared), Some(chosen)) = (declared, chosen)
+                && declared.indexes == chosen
             {
                 package.indexes = chosen;
             }
@@ -349,11 +349,11 @@ impl LineAttribution<'_> {
             ObservedBase::Image(reference, _) => reference.digest(),
             _ => None,
         };
-        let told = self.image.config.labels.get(BASE_DIGEST_LABEL).map(String::as_str);
-        if let (Some(named), Some(told)) = (named, told)
-            && named != told
+        let label_digest = self.image.config.labels.get(BASE_DIGEST_LABEL).map(String::as_str);
+        if let (Some(named), Some(label_digest)) = (named, label_digest)
+            && named != label_digest
         {
-            found.push(format!("its base image is {told}, and FROM names {named}"));
+            found.push(format!("its base image is {label_digest}, and FROM names {named}"));
         }
         if known.is_some_and(|known| !known.layers.is_empty()) && self.base_layers == 0 {
             found.push("it does not start with the layers of the current base image".to_owned());

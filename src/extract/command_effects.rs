@@ -47,8 +47,8 @@ pub(super) fn is_fully_known(command: &Command, found: &InstallEffects, knowledg
     let own = |word: &str| (word.contains('/') && !word.starts_with('-')) || word.starts_with('.');
     let own = |word: &str| own(word) && word.rsplit('.').next() != Some("txt");
     // Of builds that say which they are, and come without what they depend on, it is the same wherever they come from.
-    let alone = !found.packages.is_empty() && found.packages.iter().all(is_single_build);
-    let of_index = |at: usize| alone && known(at - 1).is_some_and(|before| INDEX_OPTIONS.contains(&before));
+    let all_single_builds = !found.packages.is_empty() && found.packages.iter().all(is_single_build);
+    let of_index = |at: usize| all_single_builds && known(at - 1).is_some_and(|before| INDEX_OPTIONS.contains(&before));
     let of_index = |at: &usize| !of_index(*at);
     let mut words = (1..command.words.len()).filter(of_index).map(|at| known(at).unwrap_or("."));
     let upkeep =
@@ -58,8 +58,8 @@ pub(super) fn is_fully_known(command: &Command, found: &InstallEffects, knowledg
     }
     let plain = |install: &PackageInstall| match install.manager {
         PackageManager::Pip => {
-            let told = found.default_index_only || alone;
-            told && install.extras.iter().all(|extra| is_known_extra(&install.name, extra, knowledge))
+            let has_known_source = found.default_index_only || all_single_builds;
+            has_known_source && install.extras.iter().all(|extra| is_known_extra(&install.name, extra, knowledge))
         }
         PackageManager::System => true,
         PackageManager::Conda => knowledge.has_known_content(&install.name),
@@ -73,10 +73,10 @@ pub(super) fn may_install_more(command: &Command, found: &InstallEffects, knowle
         return true;
     }
     let of_extra = |install: &PackageInstall| {
-        let told = |extra: &PackageName| {
+        let is_known = |extra: &PackageName| {
             is_known_extra(&install.name, extra, knowledge) || knowledge.is_library_free_extra(&install.name, extra)
         };
-        install.manager == PackageManager::Pip && !install.no_deps && !install.extras.iter().all(told)
+        install.manager == PackageManager::Pip && !install.no_deps && !install.extras.iter().all(is_known)
     };
     if found.packages.iter().any(of_extra) {
         return true;
@@ -84,7 +84,7 @@ pub(super) fn may_install_more(command: &Command, found: &InstallEffects, knowle
     let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
     let program = command.program().unwrap_or_default();
     let of_pip = (program.starts_with("pip") || words.contains(&"pip")) && words.contains(&"install");
-    let by_hand = program.starts_with("python")
+    let runs_setup_py = program.starts_with("python")
         && words.iter().any(|word| word.rsplit('/').next() == Some("setup.py"))
         && words.iter().any(|word| matches!(*word, "install" | "develop"));
     let list = |word: &str| word.rsplit('.').next() == Some("txt");
@@ -95,8 +95,8 @@ pub(super) fn may_install_more(command: &Command, found: &InstallEffects, knowle
         PackageVersion::Unresolved(why) => !matches!(why, Cause::VariableWithoutValue),
         PackageVersion::Exact(_) | PackageVersion::Range(_) => false,
     };
-    let told = found.packages.iter().filter(|one| has_unknown_version(one) || one.source.is_some()).count();
-    (by_hand && found.packages.is_empty()) || (of_pip && projects > told)
+    let source_packages = found.packages.iter().filter(|one| has_unknown_version(one) || one.source.is_some()).count();
+    (runs_setup_py && found.packages.is_empty()) || (of_pip && projects > source_packages)
 }
 
 /// Whether a command keeps installed versions of the packages that it names, and fits other packages to them: `uv pip
@@ -131,9 +131,9 @@ pub(super) fn is_linking(command: &Command) -> bool {
 /// Whether the knowledge tables list the dependencies of an extra.
 fn is_known_extra(distribution: &str, extra: &str, knowledge: Knowledge) -> bool {
     let extra = PackageName::python(extra);
-    let told = |row: &DependencyRow| row.distribution == distribution && row.extra == extra;
+    let lists_extra = |row: &DependencyRow| row.distribution == distribution && row.extra == extra;
     let with = |row: &RequiredLibrariesRow| row.distribution == distribution && row.with == Some(extra.as_str());
-    knowledge.dependencies_with_gpu_code().iter().any(told) || knowledge.required_libraries().iter().any(with)
+    knowledge.dependencies_with_gpu_code().iter().any(lists_extra) || knowledge.required_libraries().iter().any(with)
 }
 
 /// Whether the base is an image of a registry, and COPY adds nothing but plain text files of the build context.
@@ -161,12 +161,12 @@ pub(super) fn observe_package(
         PackageVersion::Unresolved(why) => PackageVersion::Unresolved(unresolved_version_reason(install, why)),
         version => version.clone(),
     };
-    let asked = match &version {
+    let requirement = match &version {
         PackageVersion::Exact(text) => format!("{}=={text}", install.name),
         PackageVersion::Range(range) => format!("{}{range}", install.name),
         PackageVersion::Unresolved(_) => install.name.to_string(),
     };
-    let state = ValueState::Known(PrintedValue::Text(asked));
+    let state = ValueState::Known(PrintedValue::Text(requirement));
     let fact = facts.add(FactKey::Package, Some(&install.name), state, Evidence::Leaf(origins));
     let offered = match &install.indexes {
         IndexSelection::Unknown(reason) if !matches!(reason, Cause::OutsideIndex { .. }) => {
@@ -280,10 +280,10 @@ mod tests {
         ] {
             let mut list = packages_of(&words);
             assert_eq!((limit_installs_per_package(&mut list), list.len()), (expected, left), "{words}");
-            let untold: Vec<usize> = (0..left)
+            let unresolved: Vec<usize> = (0..left)
                 .filter(|at| list[*at].name == "torch" && list[*at].version == PackageVersion::behind_variable())
                 .collect();
-            assert_eq!(untold, if expected { vec![left - 1] } else { Vec::new() }, "{words}");
+            assert_eq!(unresolved, if expected { vec![left - 1] } else { Vec::new() }, "{words}");
         }
     }
 

@@ -155,7 +155,7 @@ impl CommandReader<'_> {
     /// Whether a command removed the file or a parent directory.
     pub(super) fn is_removed(&self, path: &str) -> bool {
         let whole = absolute_path(&self.folder, path);
-        self.state.removed_paths.iter().any(|gone| whole.starts_with(gone.as_str()))
+        self.state.removed_paths.iter().any(|removed| whole.starts_with(removed.as_str()))
     }
 
     /// Returns the sorted paths of the files that match a glob pattern; `None` where they are unknown.

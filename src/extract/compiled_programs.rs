@@ -323,7 +323,7 @@ mod compiled_programs_tests {
     }
 
     #[test]
-    fn a_program_comes_along_where_its_folder_does() {
+    fn a_program_is_copied_with_its_folder() {
         let own: Vec<String> = ["/src/build", "/out"].map(str::to_owned).to_vec();
         let usual = vec![DEFAULT_INSTALL_PREFIX.to_owned()];
         for (source, places, expected) in [

@@ -70,13 +70,13 @@ pub(super) fn record_program_needs(reader: &mut TargetReader<'_>, evaluated: &Ev
         }
     }
     let code = reader.seen.code.iter().find(|code| code.component.is_none());
-    let brought = copied.first().map(|program| program.origins.clone());
-    let brought = brought.or_else(|| Some(reader.seen.facts.origins(code?.fact)));
-    if let Some(brought) =
-        brought.filter(|_| base_lacks_c_library(&reader.seen.base, knowledge) && !copies_c_library(evaluated))
+    let c_library_origins = copied.first().map(|program| program.origins.clone());
+    let c_library_origins = c_library_origins.or_else(|| Some(reader.seen.facts.origins(code?.fact)));
+    if let Some(c_library_origins) =
+        c_library_origins.filter(|_| base_lacks_c_library(&reader.seen.base, knowledge) && !copies_c_library(evaluated))
     {
         needs.push(C_LIBRARY.to_owned());
-        origins.extend(brought.into_iter().filter(|origin| !origins.contains(origin)).collect::<Vec<_>>());
+        origins.extend(c_library_origins.into_iter().filter(|origin| !origins.contains(origin)).collect::<Vec<_>>());
     }
     if needs.is_empty() {
         return;

@@ -66,16 +66,16 @@ pub(super) fn cuda_of_copy(
     let known = copy.sources.iter().filter_map(|(source, _)| source.known_text());
     let all: Vec<CopiedCuda> =
         known.filter_map(|source| cuda_of_source(source, copy.from.is_some(), own, knowledge)).collect();
-    all.iter().find(|told| matches!(told, CopiedCuda::Release(_))).or(all.first()).copied()
+    all.iter().find(|cuda| matches!(cuda, CopiedCuda::Release(_))).or(all.first()).copied()
 }
 
 /// Returns the CUDA release of one COPY source; a folder counts only if it comes from another image or stage.
 fn cuda_of_source(source: &str, from: bool, own: Option<CudaVersion>, knowledge: Knowledge) -> Option<CopiedCuda> {
     let source = absolute_path("/", source);
     let name = split_path(&source).1;
-    let of_path = release_of_path(&source).map(|said| match own {
-        Some(own) if own.release() == said.release() => own,
-        _ => said,
+    let of_path = release_of_path(&source).map(|path_release| match own {
+        Some(own) if own.release() == path_release.release() => own,
+        _ => path_release,
     });
     if !is_toolkit_library(&source, knowledge) {
         let toolkit = from && is_toolkit_root(&source);
@@ -97,14 +97,14 @@ fn cuda_of_source(source: &str, from: bool, own: Option<CudaVersion>, knowledge:
         [only] => only.to_string().parse().ok(),
         _ => None,
     };
-    let told = of_path.or(own).filter(fits).or_else(|| knowledge.cuda_of_runtime(name)).or_else(of_name);
-    Some(told.map_or(CopiedCuda::Unknown, CopiedCuda::Release))
+    let release = of_path.or(own).filter(fits).or_else(|| knowledge.cuda_of_runtime(name)).or_else(of_name);
+    Some(release.map_or(CopiedCuda::Unknown, CopiedCuda::Release))
 }
 
 /// Returns the release in the name of a toolkit folder: 12.2 of `/usr/local/cuda-12.2/lib64`.
 fn release_of_path(source: &str) -> Option<CudaVersion> {
-    let said = source.strip_prefix(TOOLKIT_ROOT_PREFIX)?.strip_prefix('-')?.split('/').next()?;
-    said.contains('.').then(|| said.parse().ok()).flatten()
+    let version = source.strip_prefix(TOOLKIT_ROOT_PREFIX)?.strip_prefix('-')?.split('/').next()?;
+    version.contains('.').then(|| version.parse().ok()).flatten()
 }
 
 /// Returns the rest of a path after the root folder of a toolkit.
@@ -152,10 +152,10 @@ pub(super) fn copied_library_paths(
             continue;
         }
         if is_library_folder(&source) {
-            let held = libraries_of_release(cuda, knowledge)
+            let rows = libraries_of_release(cuda, knowledge)
                 .filter(|row| !row.flavour.starts_with(CUDNN_PREFIX))
                 .filter(|row| image.is_some_and(|image| image_has_flavour(image, row.flavour, knowledge)));
-            found.extend(held.flat_map(|row| row.sonames).map(|name| format!("{into}/{name}")));
+            found.extend(rows.flat_map(|row| row.sonames).map(|name| format!("{into}/{name}")));
         } else if name.contains('*') {
             found.extend(find_soname(stem, cuda, knowledge).map(|name| format!("{into}/{name}")));
         } else if written.ends_with('/') || copy.sources.len() > 1 || !split_path(into).1.contains(".so") {
@@ -260,12 +260,12 @@ mod tests {
             ("/usr/lib", own, "-"),
             ("/app/lib64", own, "-"),
         ] {
-            let said = match cuda_of_source(source, true, own, Knowledge::built_in()) {
+            let actual = match cuda_of_source(source, true, own, Knowledge::built_in()) {
                 Some(CopiedCuda::Release(cuda)) => cuda.to_string(),
                 Some(CopiedCuda::Unknown) => "?".to_owned(),
                 None => "-".to_owned(),
             };
-            assert_eq!(said, expected, "{source}");
+            assert_eq!(actual, expected, "{source}");
         }
         assert_eq!(cuda_of_source("/usr/local/cuda/lib64", false, own, Knowledge::built_in()), None);
     }

@@ -208,9 +208,9 @@ impl DescriptionReader {
             self.seen.base_changes.unknown_wheels.push((number.value, fact));
         }
         let numbers = |list: &[Spanned<u32>]| list.iter().map(|number| number.value).collect();
-        self.seen.base_changes.unread_commands = numbers(&description.packages.untold);
-        self.seen.base_changes.keeping = numbers(&description.packages.keeping);
-        self.seen.base_changes.renewing = numbers(&description.packages.renewing);
+        self.seen.base_changes.unread_commands = numbers(&description.packages.unread_commands);
+        self.seen.base_changes.keeping_installed = numbers(&description.packages.keeping_installed);
+        self.seen.base_changes.upgrading_dependencies = numbers(&description.packages.upgrading_dependencies);
         self.seen.base_changes.reinstalling = numbers(&description.packages.reinstalling);
         if let Some(command) = &description.packages.by_driver {
             let what = BuildMachineQuery::SELECTS_BY_DRIVER.to_owned();
@@ -272,7 +272,7 @@ impl DescriptionReader {
         let why = Cause::recorded(reason.value.as_str(), "set its `sass` and `ptx`");
         let fact = self.add_fact(FactKey::Code, Some(&file), ValueState::Unknown(why), reason.span);
         let (sass, ptx, linkable) = (Vec::new(), Vec::new(), Vec::new());
-        let (isa, runtime, unsaid) = (None, None, Some(UnknownCodeKind::Unread));
+        let (isa, runtime, unknown_kind) = (None, None, Some(UnknownCodeKind::Unread));
         self.seen.code.push(ObservedGpuCode {
             file,
             component,
@@ -281,7 +281,7 @@ impl DescriptionReader {
             linkable,
             isa,
             count: 1,
-            unsaid,
+            unknown_kind,
             runtime,
             fact,
         });
@@ -295,11 +295,11 @@ impl DescriptionReader {
             let span = places.chain(entry.file.iter().map(|file| file.span)).reduce(Span::cover).unwrap_or_default();
             let component = entry.component.as_ref().map(|name| PackageName::python(&name.value).to_string());
             self.add_needed_libraries(&file, component.as_deref(), &entry.needs, &entry.opens);
-            if let Some(reason) = &entry.untold {
+            if let Some(reason) = &entry.targets_unknown {
                 self.add_unknown_code(file, component, reason);
                 continue;
             }
-            let unsaid = match (&entry.sass, &entry.ptx) {
+            let unknown_kind = match (&entry.sass, &entry.ptx) {
                 (None, None) => continue,
                 // Where all code is listed, the rest is absent.
                 _ if self.seen.complete.code => None,
@@ -328,7 +328,7 @@ impl DescriptionReader {
                 linkable,
                 isa,
                 count,
-                unsaid,
+                unknown_kind,
                 runtime,
                 fact,
             });
@@ -418,16 +418,16 @@ pub fn to_description(seen: &Observations) -> ImageDescription {
         description.files.push((text(path), facts));
     }
     for code in &seen.code {
-        let untold = match &seen.facts.get(code.fact).state {
+        let unknown_reason = match &seen.facts.get(code.fact).state {
             ValueState::Unknown(why) => Some(text(&why.reason())),
             ValueState::Known(_) | ValueState::Absent { .. } => None,
         };
-        if untold.is_some() || code.unsaid == Some(UnknownCodeKind::Unread) {
+        if unknown_reason.is_some() || code.unknown_kind == Some(UnknownCodeKind::Unread) {
             let (file, component) = (Some(text(&code.file)), code.component.as_deref().map(text));
-            description.gpu_code.extend(untold.map(|untold| DescribedGpuCode {
+            description.gpu_code.extend(unknown_reason.map(|reason| DescribedGpuCode {
                 file,
                 component,
-                untold: Some(untold),
+                targets_unknown: Some(reason),
                 ..DescribedGpuCode::default()
             }));
             continue;
@@ -435,16 +435,16 @@ pub fn to_description(seen: &Observations) -> ImageDescription {
         description.gpu_code.push(DescribedGpuCode {
             file: Some(text(&code.file)),
             component: code.component.as_deref().map(text),
-            sass: listed_targets(&code.sass, UnknownCodeKind::Sass, code.unsaid),
-            ptx: listed_targets(&code.ptx, UnknownCodeKind::Ptx, code.unsaid),
+            sass: listed_targets(&code.sass, UnknownCodeKind::Sass, code.unknown_kind),
+            ptx: listed_targets(&code.ptx, UnknownCodeKind::Ptx, code.unknown_kind),
             linkable: code.linkable.iter().copied().map(Spanned::without_span).collect(),
             ptx_isa: code.isa.map(Spanned::without_span),
             containers: u32::try_from(code.count).ok().filter(|count| *count != 1).map(Spanned::without_span),
             ..DescribedGpuCode::default()
         });
     }
-    for asked in seen.needs.iter().filter(|asked| !asked.needs.is_empty() || !asked.opens.is_empty()) {
-        write_needed_libraries(&mut description, asked);
+    for dependencies in seen.needs.iter().filter(|entry| !entry.needs.is_empty() || !entry.opens.is_empty()) {
+        write_needed_libraries(&mut description, dependencies);
     }
     description
 }
@@ -454,39 +454,42 @@ pub fn to_description(seen: &Observations) -> ImageDescription {
 fn inferred_cuda_runtime(seen: &Observations) -> Option<CudaVersion> {
     let own = || seen.code.iter().filter(|code| code.component.is_none());
     let silent = own().all(|code| code.isa.is_none()) && !seen.env.contains_key("CUDA_VERSION");
-    let asked: BTreeSet<&str> = own().filter_map(|code| code.runtime.as_deref()).collect();
-    let asked = asked.first().filter(|_| silent && asked.len() == 1);
-    let asked = asked.and_then(|soname| Knowledge::built_in().cuda_of_runtime(soname));
-    seen.cuda_runtime.map(|(cuda, _)| cuda).or(asked)
+    let sonames: BTreeSet<&str> = own().filter_map(|code| code.runtime.as_deref()).collect();
+    let only_soname = sonames.first().filter(|_| silent && sonames.len() == 1);
+    let implied = only_soname.and_then(|soname| Knowledge::built_in().cuda_of_runtime(soname));
+    seen.cuda_runtime.map(|(cuda, _)| cuda).or(implied)
 }
 
 /// Returns a list of targets, or `None` if nothing is known of targets of this kind.
 fn listed_targets(
     targets: &[CodeTarget],
     kind: UnknownCodeKind,
-    unsaid: Option<UnknownCodeKind>,
+    unknown_kind: Option<UnknownCodeKind>,
 ) -> Option<Vec<Spanned<CodeTarget>>> {
-    (unsaid != Some(kind)).then(|| targets.iter().copied().map(Spanned::without_span).collect())
+    (unknown_kind != Some(kind)).then(|| targets.iter().copied().map(Spanned::without_span).collect())
 }
 
 /// Writes the libraries that a file needs into its existing entry, or into a new one.
-fn write_needed_libraries(description: &mut ImageDescription, asked: &ObservedLibraryDependencies) {
+fn write_needed_libraries(description: &mut ImageDescription, dependencies: &ObservedLibraryDependencies) {
     let names = |list: &[String]| list.iter().cloned().map(Spanned::without_span).collect::<Vec<_>>();
-    let (needs, opens) = (names(&asked.needs), names(&asked.opens));
-    let file = description.files.iter_mut().find(|(path, _)| path.value == asked.file && asked.component.is_none());
+    let (needs, opens) = (names(&dependencies.needs), names(&dependencies.opens));
+    let file = description
+        .files
+        .iter_mut()
+        .find(|(path, _)| path.value == dependencies.file && dependencies.component.is_none());
     if let Some((_, facts)) = file {
         (facts.needs, facts.opens) = (needs, opens);
         return;
     }
     let of = |code: &DescribedGpuCode| {
         let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
-        text(&code.file).as_deref() == Some(&asked.file) && text(&code.component) == asked.component
+        text(&code.file).as_deref() == Some(&dependencies.file) && text(&code.component) == dependencies.component
     };
     match description.gpu_code.iter_mut().find(|code| of(code) && code.needs.is_empty() && code.opens.is_empty()) {
         Some(code) => (code.needs, code.opens) = (needs, opens),
         None => description.gpu_code.push(DescribedGpuCode {
-            file: Some(Spanned::without_span(asked.file.clone())),
-            component: asked.component.clone().map(Spanned::without_span),
+            file: Some(Spanned::without_span(dependencies.file.clone())),
+            component: dependencies.component.clone().map(Spanned::without_span),
             needs,
             opens,
             ..DescribedGpuCode::default()
@@ -562,9 +565,9 @@ fn observe_described_package(
         prerelease: package.early.as_ref().map(why),
         // Commands keep what is there unless they say otherwise; a plain description is of what is there.
         upgrade: package.upgrade || depth != InspectionDepth::Text,
-        no_deps: package.alone,
+        no_deps: package.no_deps,
         channel: package.channel.clone(),
-        separate_environment: package.apart,
+        separate_environment: package.separate_environment,
         python: package.python.clone(),
         conditional: package.conditional.as_ref().map(why),
         command: package.command.unwrap_or(0),
@@ -576,22 +579,24 @@ fn observe_described_package(
 fn restore_command_order(packages: &DescribedPackages, seen: &mut Observations) {
     seen.packages.sort_by_key(|package| package.command);
     seen.other_python |= packages.other_python;
-    for gone in &packages.gone {
-        let Some(manager) = MANAGERS.into_iter().find(|manager| manager.name() == gone.value.manager) else { continue };
-        let name = PackageName::new(manager, &gone.value.name);
-        seen.remove_package(RemovedPackage { manager, name, command: gone.value.command }, &|_| true);
+    for removal in &packages.removed_packages {
+        let Some(manager) = MANAGERS.into_iter().find(|manager| manager.name() == removal.value.manager) else {
+            continue;
+        };
+        let name = PackageName::new(manager, &removal.value.name);
+        seen.remove_package(RemovedPackage { manager, name, command: removal.value.command }, &|_| true);
     }
     let packages = seen.packages.iter().chain(&seen.uninstalled_packages).chain(&seen.bounds);
     let commands = packages.map(|package| package.command);
-    seen.commands = commands.chain(seen.removed_packages.iter().map(|gone| gone.command)).max().unwrap_or(0);
+    seen.commands = commands.chain(seen.removed_packages.iter().map(|removal| removal.command)).max().unwrap_or(0);
 }
 
 /// Whether the build of a package depends on the commands around it, or influences such a choice.
 fn is_order_sensitive(name: &str, knowledge: Knowledge) -> bool {
-    let mut brought = knowledge.dependencies_with_gpu_code().iter().filter(|row| row.distribution == name);
+    let mut dependency_rows = knowledge.dependencies_with_gpu_code().iter().filter(|row| row.distribution == name);
     let mut written_over = knowledge.processor_packages().iter().filter(|row| row.same_folder);
     knowledge.framework(name).is_some_and(|row| row.variants)
-        || brought.any(|row| knowledge.torch_requirements_of(row.requires).next().is_some())
+        || dependency_rows.any(|row| knowledge.torch_requirements_of(row.requires).next().is_some())
         || written_over.any(|row| row.distribution == name || row.instead == name)
         || knowledge.torch_requirements_of(name).next().is_some()
         || !knowledge.project_indexes(name).is_empty()
@@ -603,21 +608,23 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
     let commands: BTreeSet<u32> = seen.packages.iter().filter(chosen).map(|package| package.command).collect();
     // The base image may bring any framework, and another package a library.
     let library = |name: &str| knowledge.library_packages().iter().any(|row| row.name == name);
-    let told = |name: &str| knowledge.framework(name).is_some() || is_order_sensitive(name, knowledge) || library(name);
-    let gone = seen.removed_packages.iter().filter(|gone| told(&gone.name));
+    let is_listed =
+        |name: &str| knowledge.framework(name).is_some() || is_order_sensitive(name, knowledge) || library(name);
+    let removals = seen.removed_packages.iter().filter(|removal| is_listed(&removal.name));
     let simple = |package: &ObservedPackage| is_version_sufficient(package, seen.depth);
     // What goes with one release of torch, and has none of its own: what came before it has a say.
     let goes_with =
         |package: &ObservedPackage| knowledge.is_built_with_torch(&package.name) && package.version.is_range();
     let open = seen.packages.iter().any(goes_with);
-    let around = open && !(seen.base_changes.unread_commands.is_empty() && seen.base_changes.keeping.is_empty());
+    let around =
+        open && !(seen.base_changes.unread_commands.is_empty() && seen.base_changes.keeping_installed.is_empty());
     let numbers = |list: &[u32]| list.iter().filter(|_| around).copied().map(Spanned::without_span).collect();
     let ordered = commands.len() > 1
-        || seen.removed_packages.iter().any(|gone| is_order_sensitive(&gone.name, knowledge))
+        || seen.removed_packages.iter().any(|removal| is_order_sensitive(&removal.name, knowledge))
         || !seen.bounds.is_empty()
         || !seen.base_changes.unknown_wheels.is_empty()
         || around
-        || !seen.base_changes.renewing.is_empty()
+        || !seen.base_changes.upgrading_dependencies.is_empty()
         || !seen.base_changes.reinstalling.is_empty()
         || !seen.packages.iter().filter(chosen).all(simple);
     let by_driver = seen.build_probes.iter().find(|ask| ask.what == BuildMachineQuery::SELECTS_BY_DRIVER);
@@ -628,9 +635,15 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
             (FactKey::Requirements, ValueState::Unknown(why)) => Some(spanned_text(&why.reason())),
             _ => None,
         }),
-        untold: numbers(&seen.base_changes.unread_commands),
-        keeping: numbers(&seen.base_changes.keeping),
-        renewing: seen.base_changes.renewing.iter().copied().map(Spanned::without_span).collect(),
+        unread_commands: numbers(&seen.base_changes.unread_commands),
+        keeping_installed: numbers(&seen.base_changes.keeping_installed),
+        upgrading_dependencies: seen
+            .base_changes
+            .upgrading_dependencies
+            .iter()
+            .copied()
+            .map(Spanned::without_span)
+            .collect(),
         reinstalling: seen.base_changes.reinstalling.iter().copied().map(Spanned::without_span).collect(),
         unknown_wheels: seen
             .base_changes
@@ -640,8 +653,9 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
             .collect(),
         ..DescribedPackages::default()
     };
-    let named =
-        |package: &ObservedPackage, said: DescribedPackage| (spanned_text(&package.name), Spanned::without_span(said));
+    let named = |package: &ObservedPackage, described: DescribedPackage| {
+        (spanned_text(&package.name), Spanned::without_span(described))
+    };
     let mut log: Vec<&ObservedPackage> = seen.packages.iter().collect();
     let uninstalled = seen.uninstalled_packages.iter().filter(chosen);
     if ordered && uninstalled.clone().next().is_some() {
@@ -665,24 +679,24 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
         // Of libraries, what they depend on would be others.
         let bare = library(&package.name) || knowledge.lacks_library_extra(&package.name, &[]);
         let in_short = in_short && !(package.no_deps && bare);
-        let said = if in_short {
+        let described = if in_short {
             DescribedPackage::with_version(version_with_variant(package))
         } else {
             full_description(package)
         };
         // Builds of a framework differ from channel to channel.
         let channel = package.channel.clone().filter(|_| knowledge.framework(&package.name).is_some());
-        list.push(named(package, DescribedPackage { command: None, channel, ..said }));
+        list.push(named(package, DescribedPackage { command: None, channel, ..described }));
     }
     if ordered {
         found.bounds = seen.bounds.iter().map(|package| named(package, full_description(package))).collect();
     }
-    let of = |gone: &RemovedPackage| DescribedRemoval {
-        manager: gone.manager.name().to_owned(),
-        name: gone.name.to_string(),
-        command: gone.command,
+    let of = |removal: &RemovedPackage| DescribedRemoval {
+        manager: removal.manager.name().to_owned(),
+        name: removal.name.to_string(),
+        command: removal.command,
     };
-    found.gone = gone.map(|gone| Spanned::without_span(of(gone))).collect();
+    found.removed_packages = removals.map(|removal| Spanned::without_span(of(removal))).collect();
     found
 }
 
@@ -719,12 +733,12 @@ fn is_version_sufficient(package: &ObservedPackage, depth: InspectionDepth) -> b
         (_, IndexSelection::Beside(_)) => local,
     };
     // What it brings along is chosen from the indexes, whatever its own version says.
-    let along = (local || depth == InspectionDepth::Text && package.variant.is_none())
+    let has_other_index = (local || depth == InspectionDepth::Text && package.variant.is_none())
         && package.indexes != IndexSelection::Default;
     let pins = || Knowledge::built_in().torch_requirements_of(&package.name).next().is_some();
     known
         && of_build
-        && !(along && pins())
+        && !(has_other_index && pins())
         && package.prerelease.is_none()
         && package.conditional.is_none()
         && !((package.upgrade || package.no_deps || package.separate_environment) && depth == InspectionDepth::Text)
@@ -757,9 +771,9 @@ fn full_description(package: &ObservedPackage) -> DescribedPackage {
         index_unknown,
         early: package.prerelease.as_ref().map(Cause::reason),
         upgrade: package.upgrade,
-        alone: package.no_deps,
+        no_deps: package.no_deps,
         channel: package.channel.clone(),
-        apart: package.separate_environment,
+        separate_environment: package.separate_environment,
         python: package.python.clone(),
         command: Some(package.command),
     }

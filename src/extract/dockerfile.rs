@@ -200,8 +200,8 @@ impl TargetReader<'_> {
     /// Records the ENTRYPOINT, and the commands that ENTRYPOINT and CMD start.
     fn read_entrypoint(&mut self, dockerfile: &Dockerfile, evaluated: &EvaluatedTarget) {
         let started = EntrypointAndCmd::from_stages(dockerfile, evaluated);
-        self.seen.entrypoint = started.entrypoint.map(|said| self.record_start_arguments(said, FactKey::Entrypoint));
-        let of_command = started.command.map(|said| self.record_start_arguments(said, FactKey::Command));
+        self.seen.entrypoint = started.entrypoint.map(|start| self.record_start_arguments(start, FactKey::Entrypoint));
+        let of_command = started.command.map(|start| self.record_start_arguments(start, FactKey::Command));
         let command = started.effective_command().zip(of_command.as_ref());
         self.seen.command = command.map(|(command, (_, fact))| (command.argv(), *fact));
         let fact = of_command.or_else(|| self.seen.entrypoint.clone()).map(|(_, fact)| fact);
@@ -231,10 +231,10 @@ impl TargetReader<'_> {
     }
 
     /// Records the arguments of an ENTRYPOINT or CMD as a fact.
-    fn record_start_arguments(&mut self, said: StartInstruction<'_>, key: FactKey) -> (Vec<String>, FactId) {
-        let words = said.written_arguments();
+    fn record_start_arguments(&mut self, start: StartInstruction<'_>, key: FactKey) -> (Vec<String>, FactId) {
+        let words = start.written_arguments();
         let evidence =
-            self.leaf_evidence(std::iter::once(said.instruction.span).chain(said.shell.map(|shell| shell.span)));
+            self.leaf_evidence(std::iter::once(start.instruction.span).chain(start.shell.map(|shell| shell.span)));
         let fact = self.seen.facts.add(key, None, ValueState::Known(PrintedValue::from(&words)), evidence);
         (words, fact)
     }
@@ -262,7 +262,7 @@ mod tests {
     use super::base_repository;
 
     #[test]
-    fn a_repository_is_told_where_a_variable_or_marker_stands_behind_it() {
+    fn the_repository_is_known_if_only_tag_or_digest_is_unknown() {
         for (written, expected) in [
             ("nvidia/cuda:$TAG", "nvidia/cuda"),
             ("\"nvidia/cuda:${CUDA}-base\"", "nvidia/cuda"),

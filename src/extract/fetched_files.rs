@@ -129,9 +129,9 @@ impl FetchedFiles {
         if !path.contains('*') {
             return self.0.get(path).map(String::as_str);
         }
-        let mut meant = self.0.iter().filter(|(own, _)| is_pattern_match(path, own)).map(|(_, address)| address);
-        let first = meant.next()?;
-        meant.all(|other| other == first).then_some(first)
+        let mut urls = self.0.iter().filter(|(own, _)| is_pattern_match(path, own)).map(|(_, address)| address);
+        let first = urls.next()?;
+        urls.all(|other| other == first).then_some(first)
     }
 }
 

@@ -30,14 +30,14 @@ pub(super) fn find_gpu_dependencies(
     let bounds = combine_constraints(&command.constraints, knowledge);
     let mut found = Vec::new();
     for install in named.iter().filter(|install| install.manager == PackageManager::Pip && !install.no_deps) {
-        let meant = requested_version(install, bounds.get(install.name.as_str()), knowledge);
+        let requested = requested_version(install, bounds.get(install.name.as_str()), knowledge);
         for row in knowledge
             .dependencies_with_extras(&install.name, &install.extras)
-            .filter(|row| is_row_applicable(row, &meant, knowledge))
+            .filter(|row| is_row_applicable(row, &requested, knowledge))
         {
             let version = match &install.version {
-                _ if row.local.is_some() => local_build_version(row, &meant),
-                _ if let Some(range) = row.range.filter(|_| meant != RequestedVersion::Unknown) => {
+                _ if row.local.is_some() => local_build_version(row, &requested),
+                _ if let Some(range) = row.range.filter(|_| requested != RequestedVersion::Unknown) => {
                     PackageVersion::range(range)
                 }
                 PackageVersion::Exact(text) if row.same => PackageVersion::Exact(text.without_local()),
@@ -64,7 +64,7 @@ pub(super) fn find_gpu_dependencies(
                 (PackageName::python(row.requires), row.with.map(PackageName::python).into_iter().collect());
             found.push(PackageInstall { name, version, extras, upgrade: false, variant: None, ..install.clone() });
         }
-        if meant == RequestedVersion::Unknown {
+        if requested == RequestedVersion::Unknown {
             found.extend(
                 uncertain_extra_dependency(install, &install.extras, knowledge)
                     .filter(|one| !own_names.contains(one.name.as_str())),
@@ -80,8 +80,8 @@ fn is_install_uncertain(name: &str, seen: &Observations) -> bool {
 }
 
 /// Returns the requested version with the local build tag of a dependency row; unresolved if either is unknown.
-fn local_build_version(row: &DependencyRow, meant: &RequestedVersion) -> PackageVersion {
-    match (meant, row.local) {
+fn local_build_version(row: &DependencyRow, requested: &RequestedVersion) -> PackageVersion {
+    match (requested, row.local) {
         (RequestedVersion::Exact(version), Some(local)) => PackageVersion::exact(format!("{version}+{local}")),
         _ => PackageVersion::behind_variable(),
     }
@@ -133,19 +133,20 @@ pub(super) fn dependencies_with_extras(
     let command = InstallEffects { packages: vec![asking], ..InstallEffects::default() };
     let found =
         find_gpu_dependencies(&command, seen, knowledge).into_iter().filter(|one| !described.contains(&one.name));
-    let untold = |name: &str| Cause::DependencyVersion { name: name.to_string(), package: package.name.to_string() };
+    let unknown_cause =
+        |name: &str| Cause::DependencyVersion { name: name.to_string(), package: package.name.to_string() };
     found
         .map(|one| {
             let version = match one.version {
-                PackageVersion::Unresolved(_) => PackageVersion::Unresolved(untold(&one.name)),
+                PackageVersion::Unresolved(_) => PackageVersion::Unresolved(unknown_cause(&one.name)),
                 version => version,
             };
-            let conditional = package.conditional.clone().or_else(|| one.conditional.then(|| untold(&one.name)));
-            let alone = package.no_deps || knowledge.lacks_library_extra(&one.name, &one.extras);
+            let conditional = package.conditional.clone().or_else(|| one.conditional.then(|| unknown_cause(&one.name)));
+            let without_deps = package.no_deps || knowledge.lacks_library_extra(&one.name, &one.extras);
             let new = ObservedPackage::new(PackageManager::Pip, one.name, version, package.fact);
             ObservedPackage {
                 conditional,
-                no_deps: alone,
+                no_deps: without_deps,
                 indexes: package.indexes.clone(),
                 upgrade: package.upgrade,
                 ..new
@@ -231,8 +232,8 @@ fn requested_version(
 
 /// Whether a dependency row applies to a version; for an unknown version, only if it applies to all versions with the
 /// extra.
-fn is_row_applicable(row: &DependencyRow, meant: &RequestedVersion, knowledge: Knowledge) -> bool {
-    match meant {
+fn is_row_applicable(row: &DependencyRow, requested: &RequestedVersion, knowledge: Knowledge) -> bool {
+    match requested {
         RequestedVersion::Exact(version) => version.is_between(row.from, row.before),
         RequestedVersion::Newest => row.before.is_none(),
         RequestedVersion::Unknown => {
@@ -279,8 +280,8 @@ mod tests {
     }
 
     #[test]
-    fn the_version_decides_which_cuda_comes_along() {
-        for (asked, expected) in [
+    fn the_version_decides_which_cuda_is_a_dependency() {
+        for (requirement, expected) in [
             ("tensorflow[and-cuda]==2.14.0", &["nvidia-cuda-runtime-cu11"][..]),
             ("tensorflow[and-cuda]~=2.14.0", &["nvidia-cuda-runtime-cu11"]),
             ("tensorflow[and-cuda]==2.14.*", &["nvidia-cuda-runtime-cu11"]),
@@ -318,24 +319,24 @@ mod tests {
             ("jax[cuda12_pip]==0.8.0", &[]),
             ("jax==0.4.20", &[]),
         ] {
-            assert_eq!(cuda_dependency_names(&format!("pip install '{asked}'")), expected, "{asked}");
+            assert_eq!(cuda_dependency_names(&format!("pip install '{requirement}'")), expected, "{requirement}");
         }
     }
 
     #[test]
-    fn what_a_version_behind_a_variable_brings_is_told_where_all_bring_it() {
+    fn an_unknown_version_has_the_dependencies_of_all_versions() {
         let knowledge = Knowledge::built_in();
         let extras = |extra: &str| vec![PackageName::python(extra)];
-        let told = |distribution: &str, extra: &str| {
+        let dependency_count = |distribution: &str, extra: &str| {
             let extras = extras(extra);
             knowledge
                 .dependencies_with_extras(distribution, &extras)
                 .filter(|row| is_row_applicable(row, &RequestedVersion::Unknown, knowledge))
                 .count()
         };
-        assert_eq!(told("tensorflow", "and-cuda"), 0);
-        assert_eq!(told("jax", "cuda"), 0);
-        assert_eq!(told("jax", "cuda12"), 1);
-        assert_eq!(told("jax", "nothing"), 0);
+        assert_eq!(dependency_count("tensorflow", "and-cuda"), 0);
+        assert_eq!(dependency_count("jax", "cuda"), 0);
+        assert_eq!(dependency_count("jax", "cuda12"), 1);
+        assert_eq!(dependency_count("jax", "nothing"), 0);
     }
 }

@@ -22,10 +22,10 @@ pub(super) fn read_history_installs(
     image: &PulledImage,
     seen: &mut Observations,
     knowledge: Knowledge,
-    wanted: impl Fn(usize) -> bool,
+    step_filter: impl Fn(usize) -> bool,
 ) {
     let machine = if image.config.platform.to_string().contains("arm64") { "aarch64" } else { "x86_64" };
-    for (number, step) in image.config.history.iter().enumerate().filter(|(step, _)| wanted(*step)) {
+    for (number, step) in image.config.history.iter().enumerate().filter(|(step, _)| step_filter(*step)) {
         let Some(text) = shell_text(&step.created_by) else { continue };
         for command in shell::script_commands(&MappedText::contiguous(text, 0)) {
             let value = |name: &str| image.config.variable(name).map(str::to_owned);
@@ -145,9 +145,9 @@ pub(super) fn unmatched_steps(
     instructions: &[&Instruction],
     made_by: &[Option<usize>],
 ) -> BTreeMap<usize, InstructionText> {
-    let taken: HashSet<usize> = made_by.iter().flatten().copied().collect();
+    let matched: HashSet<usize> = made_by.iter().flatten().copied().collect();
     let first_line = instructions.len().saturating_sub(MAX_COMPARED);
-    let lines = instructions.iter().enumerate().skip(first_line).filter(|(at, _)| !taken.contains(at));
+    let lines = instructions.iter().enumerate().skip(first_line).filter(|(at, _)| !matched.contains(at));
     let free: Vec<(InstructionText, &Instruction)> =
         lines.map(|(_, line)| (text_of_instruction(line), *line)).collect();
     let steps = history.iter().zip(made_by).enumerate().skip(history.len().saturating_sub(MAX_COMPARED));
@@ -249,8 +249,8 @@ fn text_of_instruction(instruction: &Instruction) -> InstructionText {
 /// Returns the kind and text of a history step; `None` if its builder did not record them.
 pub(super) fn text_of_step(created_by: &str) -> Option<InstructionText> {
     let text = created_by.trim().trim_end_matches(BUILDKIT_SUFFIX).trim();
-    if let Some((_, told)) = text.split_once(NOP_MARKER) {
-        return parse_keyword(told.trim());
+    if let Some((_, instruction)) = text.split_once(NOP_MARKER) {
+        return parse_keyword(instruction.trim());
     }
     if let Some(ran) = shell_text(created_by) {
         return Some(InstructionText { kind: InstructionKind::Run, text: collapse_whitespace(ran) });

@@ -163,14 +163,14 @@ impl InstallLocations {
                 else {
                     continue;
                 };
-                let along = match &from {
+                let is_moved = match &from {
                     MoveSource::Path(path) if path.contains('*') => {
                         places.iter().any(|place| is_pattern_match(place, path))
                     }
                     MoveSource::Path(path) => is_package_copied(path, package.manager, &package.name, places),
                     MoveSource::Env(name) => is_in_conda_environment(places, name),
                 };
-                if along && !places.contains(&to) {
+                if is_moved && !places.contains(&to) {
                     places.push(to.clone());
                 }
             }
@@ -196,7 +196,7 @@ impl InstallLocations {
         }
         // Of uv, `-p` names a Python.
         let short = if program == "uv" { "" } else { "-p" };
-        let aside = |root| {
+        let root_location = |root| {
             if CONDA_NAMES.contains(&program) {
                 PackageLocation::Prefix(root)
             } else {
@@ -204,12 +204,12 @@ impl InstallLocations {
             }
         };
         if let Some(root) = path("--prefix", short).or_else(|| at.variable("PIP_PREFIX")) {
-            return vec![aside(root)];
+            return vec![root_location(root)];
         }
         if let Some(root) = path("--root", "").or_else(|| at.variable("PIP_ROOT")) {
             let root = root.trim_end_matches('/');
             let below = |place| match place {
-                PackageLocation::Prefix(usual) => aside(format!("{root}{usual}")),
+                PackageLocation::Prefix(usual) => root_location(format!("{root}{usual}")),
                 other => other,
             };
             return default_locations().into_iter().map(below).collect();
@@ -265,12 +265,12 @@ impl InstallLocations {
         let own = || at.resolve_path(".venv").map_or(PackageLocation::Named(".venv"), PackageLocation::Prefix);
         Some(match program {
             _ if of_uv => {
-                let told = at.variable("UV_PROJECT_ENVIRONMENT").and_then(|path| at.resolve_path(&path));
-                vec![told.map_or_else(own, PackageLocation::Prefix)]
+                let environment = at.variable("UV_PROJECT_ENVIRONMENT").and_then(|path| at.resolve_path(&path));
+                vec![environment.map_or_else(own, PackageLocation::Prefix)]
             }
             "poetry" => {
-                let told = at.variable("POETRY_VIRTUALENVS_CREATE").map(|value| is_falsy(&value));
-                if told.unwrap_or(self.poetry_in_place) || at.variable("VIRTUAL_ENV").is_some() {
+                let in_place = at.variable("POETRY_VIRTUALENVS_CREATE").map(|value| is_falsy(&value));
+                if in_place.unwrap_or(self.poetry_in_place) || at.variable("VIRTUAL_ENV").is_some() {
                     return None;
                 }
                 let cache = at.variable("POETRY_CACHE_DIR").unwrap_or_else(|| format!("{}/.cache/pypoetry", home()));

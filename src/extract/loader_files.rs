@@ -57,8 +57,8 @@ pub(super) fn loader_file_effect(command: &Command, folder: &str, around: &Comma
         let certain = Command { conditional: false, ..command.clone() };
         return match loader_file_effect(&certain, folder, around) {
             LoaderFileEffect::Links(link, _) => LoaderFileEffect::Perhaps(vec![link]),
-            LoaderFileEffect::Brings(brought) => {
-                LoaderFileEffect::Perhaps(brought.into_iter().map(|(path, _)| path).collect())
+            LoaderFileEffect::Brings(files) => {
+                LoaderFileEffect::Perhaps(files.into_iter().map(|(path, _)| path).collect())
             }
             _ => LoaderFileEffect::Nothing,
         };
@@ -70,8 +70,8 @@ pub(super) fn loader_file_effect(command: &Command, folder: &str, around: &Comma
                 .map_or(LoaderFileEffect::Nothing, |(link, target)| LoaderFileEffect::Links(link, target));
         }
         Some("cp" | "mv" | "install") => {
-            let brought = moved_driver_libraries(command, folder);
-            return if brought.is_empty() { LoaderFileEffect::Nothing } else { LoaderFileEffect::Brings(brought) };
+            let moved = moved_driver_libraries(command, folder);
+            return if moved.is_empty() { LoaderFileEffect::Nothing } else { LoaderFileEffect::Brings(moved) };
         }
         // An option may mean that a file is not created.
         Some("touch") if command.words.iter().filter_map(Word::known).all(|word| !word.starts_with('-')) => {
@@ -216,13 +216,13 @@ fn is_removed_by(own: &str, path: &str) -> bool {
 
 /// Records a file of the image.
 pub(super) fn record_file(seen: &mut Observations, path: String, kind: FileKind, origin: Origin) {
-    let said = match &kind {
+    let printed = match &kind {
         FileKind::Link(target) => format!("link to {target}"),
         FileKind::Text(text) => text.clone(),
         FileKind::Present | FileKind::NoLibrary | FileKind::Noted(_) => "present".to_owned(),
     };
     let evidence = Evidence::Leaf(vec![origin]);
-    let fact = seen.facts.add(FactKey::File, Some(&path), ValueState::Known(PrintedValue::Text(said)), evidence);
+    let fact = seen.facts.add(FactKey::File, Some(&path), ValueState::Known(PrintedValue::Text(printed)), evidence);
     seen.files.insert(path, ObservedFile { kind, fact });
 }
 
@@ -259,12 +259,12 @@ pub(super) fn named_driver_libraries(copy: &CopyInstruction) -> Vec<String> {
 /// Returns the path of the libcuda that a COPY to a compat directory may add without naming it.
 pub(super) fn possible_libcuda(copy: &CopyInstruction) -> Option<String> {
     let into = absolute_path(copy.workdir.as_deref().unwrap_or("/"), copy.destination.as_ref()?.0.known_text()?);
-    let untold = |source: &str| {
+    let may_contain_libcuda = |source: &str| {
         let name = split_path(source.trim_end_matches('/')).1;
         let plain = name.rsplit_once('.').is_some_and(|(_, ending)| PLAIN_EXTENSIONS.contains(&ending));
         !plain && !name.contains(".so") && !source.starts_with("<<")
     };
-    let any = copy.sources.iter().any(|(source, _)| source.known_text().is_none_or(untold));
+    let any = copy.sources.iter().any(|(source, _)| source.known_text().is_none_or(may_contain_libcuda));
     (is_compat_directory(&into) && any).then(|| format!("{}/{LIBCUDA_SONAME}", into.trim_end_matches('/')))
 }
 
@@ -518,7 +518,7 @@ mod driver_files_tests {
     }
 
     #[test]
-    fn names_of_driver_libraries_are_told_where_they_land() {
+    fn driver_libraries_have_the_path_of_their_destination() {
         for (line, expected) in [
             ("COPY libcuda.so.570.86.15 /usr/local/cuda/compat/", "/usr/local/cuda/compat/libcuda.so.570.86.15"),
             ("COPY lib/libcuda.so.1 /usr/lib64/libcuda.so.1", "/usr/lib64/libcuda.so.1"),
@@ -575,7 +575,7 @@ mod driver_files_tests {
 
     #[test]
     fn a_compat_package_travels_with_its_directory() {
-        let brought = |image: &str, rest: &str| {
+        let copied_package = |image: &str, rest: &str| {
             let image = ImageReference::parse(image).expect("a reference");
             let copies = parse_copies(&format!("COPY --from=x {rest}"));
             copies.iter().find_map(|copy| copied_compat_package(copy, &image, Knowledge::built_in()))
@@ -589,7 +589,7 @@ mod driver_files_tests {
             ("/usr/local /usr/local", false),
             ("/usr/local/cuda-12.8/compat/* /usr/local/cuda/compat/", true),
         ] {
-            let found = brought(cuda, rest).expect(rest);
+            let found = copied_package(cuda, rest).expect(rest);
             assert_eq!((found.name.as_str(), found.linked.is_some()), ("cuda-compat-12-8", linked), "{rest}");
         }
         for (image, rest) in [
@@ -604,7 +604,7 @@ mod driver_files_tests {
             ("nvidia/cuda:99.0", "/usr/local/cuda /usr/local/cuda"),
             ("nvidia/cuda", "/usr/local/cuda /usr/local/cuda"),
         ] {
-            assert_eq!(brought(image, rest), None, "{image} {rest}");
+            assert_eq!(copied_package(image, rest), None, "{image} {rest}");
         }
     }
 }

@@ -100,7 +100,7 @@ pub(super) fn parse_make_command(command: &Command) -> Option<MakeInvocation> {
     if !matches!(command.program(), Some("make" | "gmake")) {
         return None;
     }
-    let mut asked = MakeInvocation { folder: ".".to_owned(), ..MakeInvocation::default() };
+    let mut invocation = MakeInvocation { folder: ".".to_owned(), ..MakeInvocation::default() };
     let mut words = command.words.iter().skip(1).map(Word::known).peekable();
     for (at, word) in command.words.iter().enumerate().skip(1).filter(|(_, word)| word.known().is_none()) {
         let raw = word.raw.trim_matches(['"', '\'']);
@@ -108,11 +108,11 @@ pub(super) fn parse_make_command(command: &Command) -> Option<MakeInvocation> {
         match raw.split_once('=') {
             _ if matches!(of_option, Some("-C" | "--directory" | "-f" | "--file" | "--makefile")) => return None,
             Some((name, _)) if is_variable_name(name) => {
-                asked.variables.insert(name.to_owned(), None);
+                invocation.variables.insert(name.to_owned(), None);
             }
             _ if raw.starts_with("-C") || raw.starts_with("-f") => return None,
             _ if raw.starts_with('-') => {}
-            _ => asked.goals.push(raw.to_owned()),
+            _ => invocation.goals.push(raw.to_owned()),
         }
     }
     while let Some(word) = words.next() {
@@ -121,31 +121,31 @@ pub(super) fn parse_make_command(command: &Command) -> Option<MakeInvocation> {
             "-n" | "--dry-run" | "--just-print" | "-q" | "--question" | "-t" | "--touch" | "-v" | "--version" => {
                 return None;
             }
-            "-C" | "--directory" => asked.folder = format!("{}/{}", asked.folder, words.next()??),
-            "-f" | "--file" | "--makefile" => asked.file = Some(words.next()??.to_owned()),
+            "-C" | "--directory" => invocation.folder = format!("{}/{}", invocation.folder, words.next()??),
+            "-f" | "--file" | "--makefile" => invocation.file = Some(words.next()??.to_owned()),
             "-I" | "-o" | "-W" => {
                 words.next();
             }
             "-j" | "--jobs" | "-l" | "--load-average" => {
                 words.next_if(|next| next.is_some_and(|next| next.parse::<f64>().is_ok()));
             }
-            _ if word.starts_with("-C") => asked.folder = format!("{}/{}", asked.folder, word.get(2..)?),
-            _ if word.starts_with("-f") => asked.file = word.get(2..).map(str::to_owned),
+            _ if word.starts_with("-C") => invocation.folder = format!("{}/{}", invocation.folder, word.get(2..)?),
+            _ if word.starts_with("-f") => invocation.file = word.get(2..).map(str::to_owned),
             _ if word.starts_with('-') => match word.split_once('=') {
-                Some(("--directory", folder)) => asked.folder = format!("{}/{folder}", asked.folder),
-                Some(("--file" | "--makefile", file)) => asked.file = Some(file.to_owned()),
+                Some(("--directory", folder)) => invocation.folder = format!("{}/{folder}", invocation.folder),
+                Some(("--file" | "--makefile", file)) => invocation.file = Some(file.to_owned()),
                 _ => {}
             },
             _ => match word.split_once('=') {
                 Some((name, value)) => {
                     let name = name.trim_end_matches([':', '?', '+']).to_owned();
-                    asked.variables.insert(name, Some(value.to_owned()));
+                    invocation.variables.insert(name, Some(value.to_owned()));
                 }
-                None => asked.goals.push(word.to_owned()),
+                None => invocation.goals.push(word.to_owned()),
             },
         }
     }
-    Some(asked)
+    Some(invocation)
 }
 
 impl Makefile {
@@ -202,11 +202,12 @@ impl Makefile {
                 _ if self.read_target_variable(plain, around) => targets.clear(),
                 _ => {
                     let plain = plain.split_once(':').map_or_else(String::new, |(names, rest)| {
-                        let told = |text: &str| self.expand(text, environment, 0).unwrap_or_else(|| text.to_owned());
+                        let expanded =
+                            |text: &str| self.expand(text, environment, 0).unwrap_or_else(|| text.to_owned());
                         let (before, recipe) =
                             rest.split_once(';').map_or((rest, ""), |(before, recipe)| (before, recipe));
                         let recipe = if rest.contains(';') { format!(";{recipe}") } else { String::new() };
-                        format!("{}:{}{recipe}", told(names), told(before))
+                        format!("{}:{}{recipe}", expanded(names), expanded(before))
                     });
                     let at = MakeRecipeLine {
                         file: number,
@@ -222,12 +223,12 @@ impl Makefile {
 
     /// Reads the files that an `include` directive names; an unavailable file makes every variable unknown.
     fn include_files(&mut self, names: &str, conditional: bool, around: MakefileContext<'_>) {
-        let told = self.expand(names, around.environment, 0).filter(|_| !conditional);
-        let names: Vec<String> = told
+        let expanded = self.expand(names, around.environment, 0).filter(|_| !conditional);
+        let names: Vec<String> = expanded
             .as_deref()
-            .map_or_else(|| vec!["?".to_owned()], |told| told.split_whitespace().map(str::to_owned).collect());
+            .map_or_else(|| vec!["?".to_owned()], |text| text.split_whitespace().map(str::to_owned).collect());
         for name in names {
-            let is_plain = told.is_some() && !name.contains(['*', '?', '[']) && self.files.len() < MAX_FILES;
+            let is_plain = expanded.is_some() && !name.contains(['*', '?', '[']) && self.files.len() < MAX_FILES;
             let Some(opened) = Some(name).filter(|_| is_plain).and_then(|name| (around.named)(&name)) else {
                 let given = |name: &String| around.given.contains_key(name);
                 self.variables.iter_mut().filter(|(name, _)| !given(name)).for_each(|(_, value)| *value = None);
@@ -250,10 +251,10 @@ impl Makefile {
         if around.given.contains_key(name) {
             return true;
         }
-        let told = self.expand(targets, around.environment, 0).filter(|told| !told.contains('%'));
-        match told {
-            Some(told) => {
-                for target in told.split_whitespace() {
+        let expanded = self.expand(targets, around.environment, 0).filter(|text| !text.contains('%'));
+        match expanded {
+            Some(names) => {
+                for target in names.split_whitespace() {
                     if self.rules.len() < MAX_RULES || self.rules.contains_key(target) {
                         self.rules.entry(target.to_owned()).or_default().own.insert(name.to_owned());
                     }
@@ -668,7 +669,7 @@ impl MakeConditionStack {
                 self.open.push((holds, holds));
             }
             "else" => {
-                let Some((_, taken)) = self.open.last().copied() else { return true };
+                let Some((_, branch_taken)) = self.open.last().copied() else { return true };
                 let (next, behind) = rest.split_once([' ', '(']).unwrap_or((rest, ""));
                 let holds = match next {
                     "ifeq" | "ifneq" | "ifdef" | "ifndef" => {
@@ -678,17 +679,17 @@ impl MakeConditionStack {
                     }
                     _ => MakeConditionResult::Yes,
                 };
-                let now = match (taken, holds) {
+                let now = match (branch_taken, holds) {
                     (MakeConditionResult::Yes, _) | (_, MakeConditionResult::No) => MakeConditionResult::No,
                     (MakeConditionResult::No, holds) => holds,
                     (MakeConditionResult::Maybe, _) => MakeConditionResult::Maybe,
                 };
-                let taken = match (taken, now) {
+                let branch_taken = match (branch_taken, now) {
                     (MakeConditionResult::Yes, _) | (_, MakeConditionResult::Yes) => MakeConditionResult::Yes,
                     (MakeConditionResult::No, now) => now,
                     (MakeConditionResult::Maybe, _) => MakeConditionResult::Maybe,
                 };
-                self.open.last_mut().into_iter().for_each(|own| *own = (now, taken));
+                self.open.last_mut().into_iter().for_each(|own| *own = (now, branch_taken));
             }
             "endif" => drop(self.open.pop()),
             _ => return false,

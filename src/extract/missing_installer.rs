@@ -209,12 +209,12 @@ fn is_mount_without_programs(mount: &str, folder: &str, row: &ImageInstallersRow
     let fields = || mount.split(',').filter_map(|field| field.split_once('='));
     let own = fields().any(|(name, value)| name == "type" && MOUNTS_WITHOUT_PROGRAMS.contains(&value));
     let mut targets = fields().filter(|(name, _)| matches!(*name, "target" | "dst" | "destination"));
-    let aside = |path: &str| {
+    let has_no_programs = |path: &str| {
         let path = absolute_path(folder, path);
         let of_home = path.strip_prefix("/root/").is_some_and(|rest| rest.starts_with('.'));
         !path.contains(['?', '$']) && (of_home || !may_contain_programs(&path, row))
     };
-    own && !fields().any(|(name, _)| name == "from") && targets.all(|(_, path)| aside(path))
+    own && !fields().any(|(name, _)| name == "from") && targets.all(|(_, path)| has_no_programs(path))
 }
 
 /// Whether a COPY or ADD may add an installer: its source is an image, or its destination a program directory.

@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_package_comes_along_where_its_directory_does() {
+    fn a_package_is_copied_with_its_directory() {
         let usual: Vec<PackageLocation> =
             DEFAULT_ROOTS.iter().map(|root| PackageLocation::Prefix((*root).to_owned())).collect();
         let venv = [PackageLocation::Prefix("/opt/venv".to_owned())];

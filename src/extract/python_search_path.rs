@@ -24,17 +24,17 @@ pub(super) fn mark_unreachable_packages(reader: &mut TargetReader<'_>, evaluated
     let all = seen.packages.iter_mut().filter(|package| package.manager == PackageManager::Pip);
     for package in all.filter(|package| package.conditional.is_none()) {
         let places = done.locations.package_locations(package.fact);
-        if let Some(aside) = custom_install_folder(places)
+        if let Some(custom_folder) = custom_install_folder(places)
             && !places.iter().any(|place| is_on_search_path(place, &folders))
         {
-            package.conditional = Some(unreachable_reason(package, aside));
+            package.conditional = Some(unreachable_reason(package, custom_folder));
         }
     }
 }
 
 /// Explains why it is uncertain that Python finds a package.
-fn unreachable_reason(package: &ObservedPackage, aside: &str) -> Cause {
-    Cause::InstalledElsewhere { name: package.name.to_string(), folder: aside.to_string() }
+fn unreachable_reason(package: &ObservedPackage, custom_folder: &str) -> Cause {
+    Cause::InstalledElsewhere { name: package.name.to_string(), folder: custom_folder.to_string() }
 }
 
 /// Returns the folder that pip installs into by `--target`, `--prefix` or `--root`, if any.
@@ -62,8 +62,9 @@ struct PythonSearchPaths {
 fn python_search_paths(seen: &Observations, evaluated: &EvaluatedTarget) -> PythonSearchPaths {
     let value = |name: &str| seen.env.get(name).and_then(|(value, _)| value.as_deref().ok());
     // What is put beside the value of the base.
-    let beside = |name: &str| seen.base_changes.env_templates.get(name).into_iter().flat_map(|template| &template.set);
-    let texts = |name: &str| value(name).into_iter().chain(beside(name).filter_map(literal_text));
+    let template_parts =
+        |name: &str| seen.base_changes.env_templates.get(name).into_iter().flat_map(|template| &template.set);
+    let texts = |name: &str| value(name).into_iter().chain(template_parts(name).filter_map(literal_text));
     let listed = |name: &str| texts(name).flat_map(|text| text.split(':')).filter(|one| !one.is_empty());
     // Python looks beside the script that it starts, and in the working directory.
     let started = seen.base_changes.starts.iter().flat_map(|(commands, _)| commands);
@@ -75,11 +76,11 @@ fn python_search_paths(seen: &Observations, evaluated: &EvaluatedTarget) -> Pyth
     let own = Some(evaluated.folder.to_string()).filter(|folder| folder != "/");
     // A word of the start may name more.
     let signs = |letter: char| letter.is_whitespace() || matches!(letter, ';' | '&' | '"' | '\'');
-    let told = seen.base_changes.start_words.iter().flat_map(|word| word.split(signs));
-    let told = told
+    let start_folders = seen.base_changes.start_words.iter().flat_map(|word| word.split(signs));
+    let start_folders = start_folders
         .filter_map(|word| word.strip_prefix(PYTHONPATH_VARIABLE)?.strip_prefix('='))
         .flat_map(|value| value.split(':'));
-    let named = listed(PYTHONPATH_VARIABLE).chain(told).map(|folder| absolute_path(&evaluated.folder, folder));
+    let named = listed(PYTHONPATH_VARIABLE).chain(start_folders).map(|folder| absolute_path(&evaluated.folder, folder));
     let on_path = listed("PATH").filter_map(|folder| folder.trim_end_matches('/').strip_suffix("/bin"));
     PythonSearchPaths {
         flat: named.chain(own).chain(scripts.filter_map(script)).collect(),

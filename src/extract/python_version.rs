@@ -58,7 +58,7 @@ pub(super) fn requested_python(
         RequestedPython::Nothing => {
             reader.environment_python(command, run, lookup).map_or(RequestedPython::Nothing, RequestedPython::Version)
         }
-        told => told,
+        requested => requested,
     }
 }
 
@@ -92,9 +92,9 @@ pub(super) fn may_add_python(command: &Command) -> bool {
 pub(super) fn uses_image_python(reader: &CommandReader<'_>, command: &Command, run: &RunInstruction) -> bool {
     let lookup = |name: &str| run.scope.lookup(name);
     let makes = is_uv_command(command) && known_arguments(command).nth(1) == Some("venv");
-    let told_otherwise = |word: &str| word.contains("python") && word.starts_with("--");
+    let is_python_option = |word: &str| word.contains("python") && word.starts_with("--");
     makes
-        && !known_arguments(command).any(told_otherwise)
+        && !known_arguments(command).any(is_python_option)
         && run.path_head.is_none()
         && !reader.state.other_python
         && has_image_python(reader)

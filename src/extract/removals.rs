@@ -14,8 +14,8 @@ use crate::shell::{Command, Word};
 /// Removes all packages that the current command uninstalls from the observations.
 pub(super) fn remove_packages(seen: &mut Observations, found: &InstallEffects) {
     for (manager, name, _) in &found.removed {
-        let gone = RemovedPackage { manager: *manager, name: name.clone(), command: seen.commands };
-        seen.remove_package(gone, &|_| true);
+        let removal = RemovedPackage { manager: *manager, name: name.clone(), command: seen.commands };
+        seen.remove_package(removal, &|_| true);
     }
 }
 
@@ -37,7 +37,7 @@ impl CommandReader<'_> {
         found.removed.retain(|(manager, ..)| !command.conditional && is_known(*manager));
         for (manager, name, _) in removed {
             let is_certain = !command.conditional && is_known(manager);
-            let is_meant = |package: &ObservedPackage| package.manager == manager && package.name == name;
+            let is_same_package = |package: &ObservedPackage| package.manager == manager && package.name == name;
             let home = home.filter(|_| manager == PackageManager::Pip);
             let homes = &self.state.homes;
             let is_here =
@@ -46,15 +46,16 @@ impl CommandReader<'_> {
                 let own = homes.get(&package.fact);
                 own == Some(&PythonLocation::Unknown) || !is_certain && (own == home || !is_known(manager))
             };
-            let is_installed = self.seen.packages.iter().any(is_meant);
-            let is_installed_here = self.seen.packages.iter().any(|package| is_meant(package) && is_here(package));
-            let may_be_removed = |package: &&mut ObservedPackage| is_meant(package) && may_be_here(package);
+            let is_installed = self.seen.packages.iter().any(is_same_package);
+            let is_installed_here =
+                self.seen.packages.iter().any(|package| is_same_package(package) && is_here(package));
+            let may_be_removed = |package: &&mut ObservedPackage| is_same_package(package) && may_be_here(package);
             for package in self.seen.packages.iter_mut().filter(may_be_removed) {
                 package.conditional.get_or_insert_with(|| Cause::PerhapsRemoved { name: name.to_string() });
             }
             if is_certain && (is_installed_here || !is_installed && home.is_none()) {
-                let gone = RemovedPackage { manager, name, command: self.seen.commands };
-                self.seen.remove_package(gone, &is_here);
+                let removal = RemovedPackage { manager, name, command: self.seen.commands };
+                self.seen.remove_package(removal, &is_here);
             } else if !is_certain && !is_installed && home.is_none_or(|home| *home == PythonLocation::Unknown) {
                 self.add_possible_framework(manager, name, command);
             }

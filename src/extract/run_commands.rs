@@ -63,7 +63,7 @@ struct CommandInstalls {
     /// The Python that it installs for.
     python: Option<String>,
     /// Whether that is an environment apart from what the base brings.
-    apart: bool,
+    separate_environment: bool,
     /// Where it lies, other than where the Python of the image looks.
     home: Option<PythonLocation>,
     /// What is not judged, in words.
@@ -132,8 +132,11 @@ impl CommandReader<'_> {
             self.state.removed_paths.extend(command.words.iter().skip(1).map(path));
         }
         self.seen.base_changes.builds_for_gpus |= compiled_programs::is_gpu_compilation(command);
-        if self.seen.base_changes.loose.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
-            self.seen.base_changes.loose.extend(unpackaged_files::unpackaged_files_of_command(command, &self.folder));
+        if self.seen.base_changes.unpackaged.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
+            self.seen
+                .base_changes
+                .unpackaged
+                .extend(unpackaged_files::unpackaged_files_of_command(command, &self.folder));
         }
         self.state.locations.record_command(
             LocatedCommand { command, run, folder: &self.folder, knowledge: self.knowledge },
@@ -202,7 +205,7 @@ impl CommandReader<'_> {
         }
         let environments = &self.state.environments;
         let target = environments.target_folder(command, &self.folder, run.path_head.as_deref(), &lookup);
-        let apart = tool || target.is_some_and(|target| !environments.includes_system_packages(&target));
+        let separate_environment = tool || target.is_some_and(|target| !environments.includes_system_packages(&target));
         let home = self.python_location(command, run, &lookup);
         let of_pip = |package: &&mut PackageInstall| package.manager == PackageManager::Pip;
         if found.packages.iter().any(|package| package.manager == PackageManager::Pip)
@@ -221,7 +224,7 @@ impl CommandReader<'_> {
                 .or_else(|| install::compiled_repository(command, &around))
         };
         let compiled = compiled.or_else(|| (install::may_compile_project(command) && able()).then(own).flatten());
-        CommandInstalls { found, compiled, named, python, apart, home, left_out }
+        CommandInstalls { found, compiled, named, python, separate_environment, home, left_out }
     }
 
     /// Records what a command sets, writes, downloads and queries besides its installs.
@@ -265,7 +268,7 @@ impl CommandReader<'_> {
 
     /// Records what a command installs, after what it removes.
     fn record_installs(&mut self, command: &Command, run: &RunInstruction, read: CommandInstalls) {
-        let CommandInstalls { mut found, compiled, named, apart, home, left_out, .. } = read;
+        let CommandInstalls { mut found, compiled, named, separate_environment, home, left_out, .. } = read;
         for note in left_out {
             self.add_note(note);
         }
@@ -282,9 +285,9 @@ impl CommandReader<'_> {
         }
         self.seen
             .base_changes
-            .keeping
+            .keeping_installed
             .extend(command_effects::keeps_installed_packages(command).then_some(self.seen.commands));
-        self.seen.base_changes.renewing.extend(found.upgrades_dependencies.then_some(self.seen.commands));
+        self.seen.base_changes.upgrading_dependencies.extend(found.upgrades_dependencies.then_some(self.seen.commands));
         self.seen.base_changes.reinstalling.extend(found.reinstalls.then_some(self.seen.commands));
         let tag = command.words.iter().filter_map(Word::known).find_map(install::tag_of_url);
         self.limit_packages(&mut found, tag.as_deref(), command.span);
@@ -308,27 +311,27 @@ impl CommandReader<'_> {
             self.state.locations.set_package_locations(fact, places.clone());
         }
         self.record_uninstalls(&mut found, command, home.as_ref());
-        let gone = |code: &ObservedGpuCode| {
+        let is_removed = |code: &ObservedGpuCode| {
             found.removed.iter().any(|(_, name, _)| code.component.as_deref() == Some(name.as_str()))
         };
-        self.seen.code.retain(|code| !gone(code));
+        self.seen.code.retain(|code| !is_removed(code));
         // What a command names itself stands after what that brings along, and so wins.
         for install in find_gpu_dependencies(&found, self.seen, self.knowledge) {
             let package = self.observe_install(&install);
             self.state.locations.set_package_locations(package.fact, places.clone());
             self.state.homes.extend(home.clone().map(|home| (package.fact, home)));
-            let apart = apart && package.manager == PackageManager::Pip;
-            self.seen.packages.push(ObservedPackage { separate_environment: apart, ..package });
+            let separate = separate_environment && package.manager == PackageManager::Pip;
+            self.seen.packages.push(ObservedPackage { separate_environment: separate, ..package });
         }
         for install in &found.packages {
             let package = self.observe_install(install);
             self.state.locations.set_package_locations(package.fact, places.clone());
             self.state.homes.extend(home.clone().map(|home| (package.fact, home)));
-            let apart = apart && package.manager == PackageManager::Pip;
-            if apart && package.name == "pip" {
+            let separate = separate_environment && package.manager == PackageManager::Pip;
+            if separate && package.name == "pip" {
                 self.state.environments.forget_missing_pip();
             }
-            self.seen.packages.push(ObservedPackage { separate_environment: apart, ..package });
+            self.seen.packages.push(ObservedPackage { separate_environment: separate, ..package });
         }
         for install in &found.constraints {
             let package = self.observe_install(install);
@@ -391,14 +394,14 @@ impl CommandReader<'_> {
         let origins = inside.chain(outside).collect();
         let sass = compiled.sass.iter().map(|target| format!("sm_{}", target.number()));
         let ptx = compiled.ptx.iter().map(|target| format!("compute_{}", target.number()));
-        let state = match &compiled.untold {
+        let state = match &compiled.targets_unknown {
             Some(reason) => FactState::Unknown(Cause::TargetsNotKnown {
                 because: Box::new(reason.clone()),
                 by: compiled.by.clone(),
             }),
             None => FactState::Known(PrintedValue::List(sass.chain(ptx).collect())),
         };
-        let unsaid = compiled.untold.as_ref().map(|_| UnknownCodeKind::Unread);
+        let unknown_kind = compiled.targets_unknown.as_ref().map(|_| UnknownCodeKind::Unread);
         let name = compiled.component.clone().unwrap_or_else(|| format!("code that {} compiles", compiled.by));
         let fact = self.seen.facts.add(FactKey::Code, Some(&name), state, Evidence::Leaf(origins));
         let CompiledCode { component, sass, ptx, .. } = compiled;
@@ -414,7 +417,7 @@ impl CommandReader<'_> {
             linkable,
             isa,
             count: 1,
-            unsaid,
+            unknown_kind,
             runtime,
             fact,
         });
@@ -554,14 +557,14 @@ impl CommandReader<'_> {
 
     /// Returns the directories of PATH that a COPY may add programs to.
     fn copied_path_directories(&self, command: &Command, run: &RunInstruction) -> Vec<String> {
-        let told = match command.variable("PATH") {
+        let path_value = match command.variable("PATH") {
             Some(value) => value.known_text().map(str::to_owned),
             None => match run.scope.lookup("PATH") {
                 VariableLookup::Known(value, _) => Some(value),
                 VariableLookup::Unset | VariableLookup::NoValue | VariableLookup::Unknown(..) => None,
             },
         };
-        let told = told.or_else(|| run.path_head.clone()).unwrap_or_default();
+        let path_value = path_value.or_else(|| run.path_head.clone()).unwrap_or_default();
         let copies = || self.tree.evaluated.copies.iter().filter(|copy| copy.instruction < run.instruction);
         let into = copies().filter_map(|copy| {
             let (path, _) = copy.destination.as_ref()?;
@@ -572,7 +575,7 @@ impl CommandReader<'_> {
             into.iter().any(|into| is_at_or_below(into, folder) || (into != "/" && is_at_or_below(folder, into)))
         };
         let mut found: Vec<String> =
-            told.split(':').chain(SYSTEM_BIN_FOLDERS.iter().copied()).map(str::to_owned).collect();
+            path_value.split(':').chain(SYSTEM_BIN_FOLDERS.iter().copied()).map(str::to_owned).collect();
         found.retain(|folder| folder.starts_with('/') && reached(folder));
         found.dedup();
         found
@@ -631,9 +634,10 @@ impl CommandReader<'_> {
 
     /// Reads the recipes that a `make` command runs, if the build context contains its Makefile.
     fn read_make_command(&mut self, command: &Command, run: &RunInstruction, depth: usize) {
-        let Some(asked) = makefile::parse_make_command(command) else { return };
-        let folder = absolute_path(&self.folder, &asked.folder);
-        let named: Vec<&str> = asked.file.as_ref().map_or_else(|| makefile::DEFAULT_NAMES.to_vec(), |file| vec![file]);
+        let Some(invocation) = makefile::parse_make_command(command) else { return };
+        let folder = absolute_path(&self.folder, &invocation.folder);
+        let named: Vec<&str> =
+            invocation.file.as_ref().map_or_else(|| makefile::DEFAULT_NAMES.to_vec(), |file| vec![file]);
         let Some(opened) = named.iter().find_map(|name| self.open_image_file(&folder, name, run).ok()) else { return };
         if depth >= MAX_SCRIPT_DEPTH || self.state.scripts >= MAX_SCRIPTS {
             return self.add_note(format!("{} was not read: the scripts are nested too deeply", opened.path));
@@ -641,14 +645,14 @@ impl CommandReader<'_> {
         self.state.scripts += 1;
         let environment = |name: &str| makefile::make_environment_value(name, command, run);
         let named = |name: &str| self.open_image_file(&folder, name, run).ok();
-        let around = MakefileContext { given: &asked.variables, environment: &environment, named: &named };
+        let around = MakefileContext { given: &invocation.variables, environment: &environment, named: &named };
         let file = Makefile::read(opened, around);
         let (source, before) = (self.source, self.folder.clone());
         // A recipe has no arguments.
         let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
         let mut variables = command.variables.to_vec();
         variables.retain(|(name, _)| !is_number(name));
-        for (text, of, conditional) in file.recipe_lines(asked.goals) {
+        for (text, of, conditional) in file.recipe_lines(invocation.goals) {
             self.source = of.source.unwrap_or(source);
             // Every line has a shell of its own.
             self.folder.clone_from(&folder);

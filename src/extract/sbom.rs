@@ -34,8 +34,9 @@ pub fn observe_sbom(image: &PulledImage, claims: &ImageSbom) -> (Observations, V
         let origins = vec![Origin::Report(format!("SBOM {}", claims.digest))];
         let state = ValueState::Known(PrintedValue::Text(version.clone()));
         let fact = seen.facts.add(FactKey::Package, Some(&name), state, Evidence::Leaf(origins));
-        let said = if version.is_empty() { PackageVersion::any() } else { PackageVersion::exact(version.as_str()) };
-        let mut package = ObservedPackage::new(manager, name.clone(), said, fact);
+        let package_version =
+            if version.is_empty() { PackageVersion::any() } else { PackageVersion::exact(version.as_str()) };
+        let mut package = ObservedPackage::new(manager, name.clone(), package_version, fact);
         package.command = seen.commands;
         package.conditional = (list.len() > 1)
             .then(|| Cause::SeveralInSbom { name: name.to_string(), versions: list.join(", ").clone() });

@@ -96,19 +96,19 @@ impl<'a> StageEvaluator<'a> {
             }
         });
         copied_programs::record_program_needs(reader, evaluated, knowledge);
-        self.record_loose_files(reader, evaluated);
+        self.record_unpackaged_files(reader, evaluated);
     }
 
     /// Records the files that the copies of a target add without a package.
-    fn record_loose_files(&mut self, reader: &mut TargetReader<'_>, evaluated: &EvaluatedTarget) {
+    fn record_unpackaged_files(&mut self, reader: &mut TargetReader<'_>, evaluated: &EvaluatedTarget) {
         for copy in &evaluated.copies {
             let changed = |stage| self.evaluate(stage).is_none_or(|inner| !inner.runs.is_empty());
             let image = if copy.from_stage.is_some_and(changed) { None } else { self.source_image(copy) };
-            if reader.seen.base_changes.loose.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
+            if reader.seen.base_changes.unpackaged.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
                 reader
                     .seen
                     .base_changes
-                    .loose
+                    .unpackaged
                     .extend(unpackaged_files::unpackaged_files_of_copy(copy, image.as_ref().map(|(image, _)| image)));
             }
         }
@@ -124,9 +124,9 @@ impl<'a> StageEvaluator<'a> {
         further: &mut dyn FnMut(&mut Self, &mut TargetReader<'_>, &CopyInstruction),
     ) {
         let knowledge = self.options.knowledge;
-        let wanted =
+        let is_relevant =
             |copy: &&CopyInstruction| concerns(copy) || framework_archives::has_archive_source(copy, knowledge);
-        let mut copies = evaluated.copies.iter().filter(wanted).peekable();
+        let mut copies = evaluated.copies.iter().filter(is_relevant).peekable();
         let mut arrives = |stages: &mut Self, reader: &mut TargetReader<'_>, copy: &CopyInstruction| {
             stages.add_copied_packages(reader, copy);
             framework_archives::add_archive_packages(reader, copy, knowledge);
@@ -175,11 +175,11 @@ impl<'a> StageEvaluator<'a> {
         let mut own = reader.seen.clone();
         (own.packages, own.code) = (own_packages, own_code);
         reader.seen.facts = facts;
-        let before = std::mem::take(&mut reader.seen.base_changes.loose);
+        let before = std::mem::take(&mut reader.seen.base_changes.unpackaged);
         reader.seen.base_changes.unknown_wheels.clear();
         self.read_instructions(reader, &inner, &|copy| copy.from_stage.is_some(), &mut |_, _, _| {});
-        self.record_loose_files(reader, &inner);
-        let loose = std::mem::replace(&mut reader.seen.base_changes.loose, before);
+        self.record_unpackaged_files(reader, &inner);
+        let unpackaged = std::mem::replace(&mut reader.seen.base_changes.unpackaged, before);
         let unread = std::mem::take(&mut reader.seen.base_changes.unknown_wheels);
         let packages = std::mem::take(&mut reader.seen.packages);
         let uninstalled = reader.seen.uninstalled_packages.split_off(own.uninstalled_packages.len());
@@ -190,7 +190,7 @@ impl<'a> StageEvaluator<'a> {
         let code = std::mem::take(&mut reader.seen.code);
         std::mem::swap(&mut own.facts, &mut reader.seen.facts);
         own.commands = reader.seen.commands;
-        own.base_changes.brought = std::mem::take(&mut reader.seen.base_changes.brought);
+        own.base_changes.referenced_texts = std::mem::take(&mut reader.seen.base_changes.referenced_texts);
         own.base_changes.arch_lists = std::mem::take(&mut reader.seen.base_changes.arch_lists);
         own.base_changes.builds_for_gpus = reader.seen.base_changes.builds_for_gpus;
         own.base_changes.copies_unread_images = reader.seen.base_changes.copies_unread_images;
@@ -202,7 +202,7 @@ impl<'a> StageEvaluator<'a> {
             files,
             commands,
             code,
-            loose,
+            unpackaged,
             unread,
             state: std::mem::replace(&mut reader.state, done),
         })
@@ -269,14 +269,14 @@ impl<'a> StageEvaluator<'a> {
         }
         let bottom = self.source_image(copy);
         let own = bottom.as_ref().and_then(|(image, _)| copied_toolkit::release_of_cuda_image(image, knowledge));
-        let Some(told) = copied_toolkit::cuda_of_copy(copy, own, knowledge) else { return };
+        let Some(copied_cuda) = copied_toolkit::cuda_of_copy(copy, own, knowledge) else { return };
         let done = copy.from_stage.and_then(|stage| self.read_stage(reader, stage)).map(|looked| looked.state);
-        let told = match done.filter(|done| done.other_toolkit) {
-            Some(_) => copied_toolkit::cuda_of_copy(copy, None, knowledge).unwrap_or(told),
-            None => told,
+        let copied_cuda = match done.filter(|done| done.other_toolkit) {
+            Some(_) => copied_toolkit::cuda_of_copy(copy, None, knowledge).unwrap_or(copied_cuda),
+            None => copied_cuda,
         };
         let here = Origin::File { source: reader.source, span: copy.span };
-        if let CopiedCuda::Release(cuda) = told {
+        if let CopiedCuda::Release(cuda) = copied_cuda {
             let image = bottom.as_ref().map(|(image, _)| image);
             for path in copied_toolkit::copied_library_paths(copy, cuda, image, knowledge) {
                 loader_files::record_file(&mut reader.seen, path, FileKind::Present, here.clone());
@@ -286,7 +286,7 @@ impl<'a> StageEvaluator<'a> {
             return;
         }
         let span = bottom.map_or(copy.span, |(_, span)| span);
-        match told {
+        match copied_cuda {
             CopiedCuda::Release(cuda) => record_cuda_runtime(reader, cuda, [span, copy.span]),
             CopiedCuda::Unknown => {
                 let why = Cause::CopiedLibraries;
@@ -365,14 +365,15 @@ impl<'a> StageEvaluator<'a> {
             known_sources(copy).any(|source| package_locations::is_package_copied(source, manager, name, places))
         };
         let usual = package_locations::default_locations();
-        for gone in removed {
-            let own = uninstalled.iter().filter(|package| package.name == gone.name && package.command <= gone.command);
+        for removal in removed {
+            let own =
+                uninstalled.iter().filter(|package| package.name == removal.name && package.command <= removal.command);
             let places = own.clone().next_back().map(|package| done.locations.package_locations(package.fact));
             // What the image itself has under this name is another one.
-            let is_installed = reader.seen.packages.iter().any(|package| package.name == gone.name);
-            if !is_installed && is_copied(gone.manager, &gone.name, places.unwrap_or(&usual)) {
+            let is_installed = reader.seen.packages.iter().any(|package| package.name == removal.name);
+            if !is_installed && is_copied(removal.manager, &removal.name, places.unwrap_or(&usual)) {
                 reader.seen.uninstalled_packages.extend(own.cloned());
-                reader.seen.removed_packages.push(gone);
+                reader.seen.removed_packages.push(removal);
             }
         }
     }
@@ -380,7 +381,7 @@ impl<'a> StageEvaluator<'a> {
     /// Adds the packages, code and programs of another stage that lie in what is copied.
     fn add_copied_packages(&mut self, reader: &mut TargetReader<'_>, copy: &CopyInstruction) {
         let Some(looked) = copy.from_stage.and_then(|stage| self.read_stage(reader, stage)) else { return };
-        let StageContents { packages, uninstalled, removed, files, commands, code, loose, unread, state: done } =
+        let StageContents { packages, uninstalled, removed, files, commands, code, unpackaged, unread, state: done } =
             looked;
         copy_files(reader, &done, copy);
         for (path, file) in files {
@@ -389,8 +390,8 @@ impl<'a> StageEvaluator<'a> {
                 reader.seen.files.insert(to, ObservedFile { fact, ..file });
             }
         }
-        if reader.seen.base_changes.loose.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
-            reader.seen.base_changes.loose.extend(unpackaged_files::select_copied_files(&loose, copy));
+        if reader.seen.base_changes.unpackaged.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
+            reader.seen.base_changes.unpackaged.extend(unpackaged_files::select_copied_files(&unpackaged, copy));
         }
         let destination = copy.destination.as_ref().and_then(|(path, _)| path.known_text());
         let to = || destination.map(|path| absolute_path(&copy.folder, path));
@@ -431,11 +432,11 @@ impl<'a> StageEvaluator<'a> {
         for code in code {
             let (packages, places) =
                 (done.locations.package_locations(code.fact), done.locations.program_paths(code.fact));
-            let along = known_sources(copy).any(|source| match &code.component {
+            let is_copied = known_sources(copy).any(|source| match &code.component {
                 Some(package) => package_locations::is_package_copied(source, PackageManager::Pip, package, packages),
                 None => compiled_programs::is_program_copied(source, places),
             });
-            if !along {
+            if !is_copied {
                 continue;
             }
             let fact = fact_with_copy(reader, code.fact, copy);
@@ -463,18 +464,18 @@ fn copy_unread_lists(
     done: &StageState,
     copy: &CopyInstruction,
 ) {
-    let along = |fact: FactId| {
+    let is_copied = |fact: FactId| {
         let places = done.locations.package_locations(fact);
         known_sources(copy).any(|source| package_locations::is_package_copied(source, PackageManager::Pip, "", places))
     };
-    let along: Vec<FactId> = unread.iter().map(|(_, fact)| *fact).filter(|fact| along(*fact)).collect();
-    if along.is_empty() {
+    let copied: Vec<FactId> = unread.iter().map(|(_, fact)| *fact).filter(|fact| is_copied(*fact)).collect();
+    if copied.is_empty() {
         return;
     }
     reader.seen.commands += 1;
     let destination = copy.destination.as_ref().and_then(|(path, _)| path.known_text());
     let to = destination.map(|path| PackageLocation::Prefix(absolute_path(&copy.folder, path)));
-    for fact in along {
+    for fact in copied {
         let places = done.locations.package_locations(fact).iter().cloned().chain(to.clone()).collect();
         reader.state.locations.set_package_locations(fact, places);
         reader.seen.base_changes.unknown_wheels.push((reader.seen.commands, fact));
@@ -485,9 +486,9 @@ fn copy_unread_lists(
 struct InstallOptions {
     constraints: Vec<ObservedPackage>,
     /// Numbers of the commands that keep installed packages.
-    keeping: Vec<u32>,
+    keeping_installed: Vec<u32>,
     /// Numbers of the commands that upgrade all dependencies.
-    renewing: Vec<u32>,
+    upgrading_dependencies: Vec<u32>,
     /// Numbers of the commands that replace installed packages even by the same version.
     reinstalling: Vec<u32>,
 }
@@ -498,8 +499,13 @@ impl InstallOptions {
         let (old, new) = (&before.base_changes, &after.base_changes);
         Self {
             constraints: after.bounds.iter().skip(before.bounds.len()).cloned().collect(),
-            keeping: new.keeping.iter().skip(old.keeping.len()).copied().collect(),
-            renewing: new.renewing.iter().skip(old.renewing.len()).copied().collect(),
+            keeping_installed: new.keeping_installed.iter().skip(old.keeping_installed.len()).copied().collect(),
+            upgrading_dependencies: new
+                .upgrading_dependencies
+                .iter()
+                .skip(old.upgrading_dependencies.len())
+                .copied()
+                .collect(),
             reinstalling: new.reinstalling.iter().skip(old.reinstalling.len()).copied().collect(),
         }
     }
@@ -508,8 +514,8 @@ impl InstallOptions {
     fn add_to(self, seen: &mut Observations, commands: &BTreeSet<u32>) {
         let concerns = |command: &u32| commands.contains(command);
         seen.bounds.extend(self.constraints.into_iter().filter(|bound| concerns(&bound.command)));
-        seen.base_changes.keeping.extend(self.keeping.into_iter().filter(concerns));
-        seen.base_changes.renewing.extend(self.renewing.into_iter().filter(concerns));
+        seen.base_changes.keeping_installed.extend(self.keeping_installed.into_iter().filter(concerns));
+        seen.base_changes.upgrading_dependencies.extend(self.upgrading_dependencies.into_iter().filter(concerns));
         seen.base_changes.reinstalling.extend(self.reinstalling.into_iter().filter(concerns));
     }
 }
@@ -530,7 +536,7 @@ struct StageContents {
     files: BTreeMap<String, ObservedFile>,
     commands: InstallOptions,
     code: Vec<ObservedGpuCode>,
-    loose: Vec<UnpackagedFiles>,
+    unpackaged: Vec<UnpackagedFiles>,
     /// Why it is unknown what its commands install.
     unread: Vec<(u32, FactId)>,
     state: StageState,

@@ -214,7 +214,11 @@ impl StageFileTree<'_> {
     }
 
     /// Returns the copied files whose image path is `wanted`, with their texts.
-    pub(super) fn copied_texts(&self, copy: &CopyInstruction, wanted: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+    pub(super) fn copied_texts(
+        &self,
+        copy: &CopyInstruction,
+        path_filter: impl Fn(&str) -> bool,
+    ) -> Vec<(String, String)> {
         let Some(destination) = copy.destination.as_ref().and_then(|(path, _)| path.known_text()) else {
             return Vec::new();
         };
@@ -224,7 +228,7 @@ impl StageFileTree<'_> {
             source.rsplit('/').next().unwrap_or(source)
         });
         let below = names.map(|name| format!("{}/{name}", into.trim_end_matches('/')));
-        let paths = std::iter::once(into.clone()).chain(below).filter(|path| wanted(path));
+        let paths = std::iter::once(into.clone()).chain(below).filter(|path| path_filter(path));
         let text = |path: String| {
             let opened = self.open_copied(None, copy.instruction + 1, &path, 0).ok()?;
             let text = opened.text.text();
@@ -370,10 +374,13 @@ fn is_secret_mount(dockerfile: &Dockerfile, run: &RunInstruction, path: &str) ->
         if value(&["type"]).as_deref() != Some("secret") {
             return false;
         }
-        let told = value(&["target", "dst", "destination"]).map(|target| absolute_path(&run.folder, &target));
+        let explicit_target =
+            value(&["target", "dst", "destination"]).map(|target| absolute_path(&run.folder, &target));
         // One that is given as a variable alone is no file.
         let plain = || value(&["id", "source", "src"]).filter(|_| value(&["env"]).is_none());
-        let Some(target) = told.or_else(|| Some(format!("{SECRETS_FOLDER}/{}", plain()?))) else { return false };
+        let Some(target) = explicit_target.or_else(|| Some(format!("{SECRETS_FOLDER}/{}", plain()?))) else {
+            return false;
+        };
         let (own, others) = HOME_FOLDERS;
         let below = target.strip_prefix(others).and_then(|rest| rest.split_once('/')).map(|(_, rest)| rest);
         target == path || below.is_some_and(|below| path.strip_prefix(own) == Some(below))
@@ -423,7 +430,7 @@ pub(super) fn record_referenced_files(seen: &mut Observations, first: u32, docke
     texts.sort_unstable();
     texts.dedup();
     seen.base_changes
-        .brought
+        .referenced_texts
         .extend(texts.into_iter().map(|text| ReferencedText { text: text.0, instruction: run.instruction }));
 }
 
@@ -563,11 +570,11 @@ mod mounts_tests {
             let file = Dockerfile::parse(&text);
             let evaluated =
                 file.evaluate(&EvaluateOptions::new(crate::knowledge::Knowledge::built_in())).expect("a stage");
-            let said = |mount: Mount| {
+            let format_mount = |mount: Mount| {
                 let stage = mount.stage.map_or_else(|| "-".to_owned(), |stage| stage.to_string());
                 format!("{} {stage} {} {}", mount.from.as_deref().unwrap_or("-"), mount.source, mount.target)
             };
-            let found: Vec<String> = bind_mounts(&file, &evaluated.runs[0]).into_iter().map(said).collect();
+            let found: Vec<String> = bind_mounts(&file, &evaluated.runs[0]).into_iter().map(format_mount).collect();
             assert_eq!(found.join("; "), expected, "{flags}");
         }
     }

@@ -57,7 +57,7 @@ fn exec_form_arguments(instruction: &Instruction) -> Vec<String> {
 impl<'a> EntrypointAndCmd<'a> {
     /// Finds the effective instructions of the stages of a target; an ENTRYPOINT resets the CMD of earlier stages.
     pub(super) fn from_stages(dockerfile: &'a Dockerfile, evaluated: &EvaluatedTarget) -> Self {
-        let mut said = Self::default();
+        let mut effective = Self::default();
         let mut shell = None;
         for stage in evaluated.chain.iter().filter_map(|index| dockerfile.stages.get(*index)) {
             let mut own = false;
@@ -67,17 +67,17 @@ impl<'a> EntrypointAndCmd<'a> {
                     InstructionKind::Shell => shell = Some(instruction),
                     InstructionKind::Cmd => {
                         own = true;
-                        said.command = Some(StartInstruction { instruction, shell: shell_of_text() });
+                        effective.command = Some(StartInstruction { instruction, shell: shell_of_text() });
                     }
                     InstructionKind::Entrypoint => {
-                        said.entrypoint = Some(StartInstruction { instruction, shell: shell_of_text() });
-                        said.command = said.command.filter(|_| own);
+                        effective.entrypoint = Some(StartInstruction { instruction, shell: shell_of_text() });
+                        effective.command = effective.command.filter(|_| own);
                     }
                     _ => {}
                 }
             }
         }
-        said
+        effective
     }
 
     /// Returns the arguments of ENTRYPOINT and CMD as written.
@@ -105,7 +105,7 @@ impl<'a> EntrypointAndCmd<'a> {
 
     /// Returns the CMD, unless an ENTRYPOINT in shell form ignores it.
     pub(super) fn effective_command(&self) -> Option<StartInstruction<'a>> {
-        let shell_form = self.entrypoint.is_some_and(|said| said.instruction.json.is_none());
+        let shell_form = self.entrypoint.is_some_and(|entrypoint| entrypoint.instruction.json.is_none());
         self.command.filter(|_| !shell_form)
     }
 }
@@ -129,13 +129,13 @@ fn parse_argv(argv: &[String]) -> Vec<shell::Command> {
 /// Returns the commands that the arguments of a container run, one line each with escaped blanks, without wrappers
 /// like `tini` and conditional commands.
 pub(super) fn commands_of_argv(argv: &[String]) -> Vec<String> {
-    let told = |command: &shell::Command| {
+    let format_command = |command: &shell::Command| {
         let program = command.program().filter(|_| !command.conditional)?.to_owned();
         let rest = command.words.iter().skip(1).map(|word| word.known().unwrap_or(&word.raw).to_owned());
         let words: Vec<String> = std::iter::once(program).chain(rest).map(|word| escape_whitespace(&word)).collect();
         Some(words.join(" "))
     };
-    parse_argv(argv).iter().filter_map(told).collect()
+    parse_argv(argv).iter().filter_map(format_command).collect()
 }
 
 /// Returns an argument with a backslash before each blank.
@@ -162,13 +162,13 @@ pub fn set_start_variables(
     others: Option<&str>,
 ) {
     for (name, value) in variables {
-        let told = value.clone().ok_or_else(|| Cause::SetOutsideManifest { name: name.clone() });
-        let state = match &told {
+        let value_or_cause = value.clone().ok_or_else(|| Cause::SetOutsideManifest { name: name.clone() });
+        let state = match &value_or_cause {
             Ok(value) => ValueState::Known(PrintedValue::Text(value.clone())),
             Err(why) => ValueState::Unknown(why.clone()),
         };
         let fact = seen.facts.add(FactKey::Env, Some(name), state, Evidence::Leaf(vec![Origin::Option(START_OPTION)]));
-        seen.env.insert(name.clone(), (told, fact));
+        seen.env.insert(name.clone(), (value_or_cause, fact));
     }
     if let Some(place) = others {
         seen.complete.env = false;

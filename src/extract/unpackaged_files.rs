@@ -34,43 +34,44 @@ pub(super) fn unpackaged_files_of_command(command: &Command, folder: &str) -> Ve
     let Some(program) = command.program() else { return Vec::new() };
     let words: Vec<&str> = command.words.iter().skip(1).filter_map(Word::known).collect();
     let plain = || words.iter().copied().filter(|word| !word.starts_with('-'));
-    let put = |source: &str, to: Option<String>| UnpackagedFiles { source: source.to_owned(), to, image: None };
+    let unpackaged_file =
+        |source: &str, to: Option<String>| UnpackagedFiles { source: source.to_owned(), to, image: None };
     if COPY_PROGRAMS.contains(&program) {
         let into = words.windows(2).find(|pair| matches!(pair[0], "-t" | "--target-directory")).map(|pair| pair[1]);
         let mut sources: Vec<&str> = plain().filter(|word| Some(*word) != into).collect();
         let Some(to) = into.or_else(|| sources.pop()) else { return Vec::new() };
         let to = absolute_path(folder, to);
         let sources = sources.into_iter().filter(|source| !is_text_file(source));
-        return sources.map(|source| put(source, Some(to.clone()))).collect();
+        return sources.map(|source| unpackaged_file(source, Some(to.clone()))).collect();
     }
     if UNPACK_PROGRAMS.contains(&program) {
         let named = |pair: &&[&str]| matches!(pair[0], "-C" | "--directory" | "-d");
-        let apart = words.windows(2).find(named).map(|pair| pair[1]);
+        let separate_value = words.windows(2).find(named).map(|pair| pair[1]);
         let joined = || words.iter().find_map(|word| word.strip_prefix("--directory=").or(word.strip_prefix("-o/")));
-        let to = Some(absolute_path(folder, apart.or_else(joined).unwrap_or(".")));
+        let to = Some(absolute_path(folder, separate_value.or_else(joined).unwrap_or(".")));
         // Out of a pipe there is no file to name.
-        let archives: Vec<UnpackagedFiles> = plain().map(|source| put(source, to.clone())).collect();
-        return if archives.is_empty() { vec![put("", to)] } else { archives };
+        let archives: Vec<UnpackagedFiles> = plain().map(|source| unpackaged_file(source, to.clone())).collect();
+        return if archives.is_empty() { vec![unpackaged_file("", to)] } else { archives };
     }
     if DOWNLOAD_PROGRAMS.contains(&program) {
-        return plain().filter(|word| word.contains("://")).map(|address| put(address, None)).collect();
+        return plain().filter(|word| word.contains("://")).map(|address| unpackaged_file(address, None)).collect();
     }
     let script = if SCRIPT_RUNNERS.contains(&program) {
         plain().next()
     } else {
         command.words.first().and_then(Word::known).filter(|first| first.contains('/'))
     };
-    script.map(|script| put(script, None)).into_iter().collect()
+    script.map(|script| unpackaged_file(script, None)).into_iter().collect()
 }
 
 /// Returns those unpackaged files of another build stage that a COPY may include.
 pub(super) fn select_copied_files(of_stage: &[UnpackagedFiles], copy: &CopyInstruction) -> Vec<UnpackagedFiles> {
-    let reached = |loose: &&UnpackagedFiles| {
+    let reached = |unpackaged: &&UnpackagedFiles| {
         let sources = copy.sources.iter().filter_map(|(source, _)| source.known_text());
         let mut sources = sources.map(|source| absolute_path("/", source.split('*').next().unwrap_or(source)));
         sources.any(|source| {
             let either = |to: &str| strip_folder(to, &source).is_some() || strip_folder(&source, to).is_some();
-            loose.to.as_deref().is_none_or(either)
+            unpackaged.to.as_deref().is_none_or(either)
         })
     };
     of_stage.iter().filter(reached).cloned().collect()
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_that_move_fetch_and_unpack_put_files_somewhere() {
+    fn copy_download_and_unpack_commands_add_unpackaged_files() {
         for (script, expected) in [
             ("cp -a /m/libcudnn* /usr/lib/", &["/m/libcudnn* > /usr/lib"][..]),
             ("install -t /usr/lib a/libcudnn.so.8", &["a/libcudnn.so.8 > /usr/lib"]),

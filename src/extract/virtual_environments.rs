@@ -96,11 +96,11 @@ impl VirtualEnvironments {
     /// Whether a command runs the `pip` of the image because the active environment has none.
     fn uses_image_pip(&self, command: &Command, head: Option<&str>, lookup: &dyn Fn(&str) -> VariableLookup) -> bool {
         let plain = command.program().is_some_and(|program| matches!(program, "pip" | "pip3"));
-        let told = command.words.iter().filter_map(Word::known).any(|word| word.starts_with("--python"));
+        let has_python_option = command.words.iter().filter_map(Word::known).any(|word| word.starts_with("--python"));
         let by_path = command.words.first().and_then(Word::known).is_some_and(|first| first.contains('/'));
         let reached = self.entered.as_deref().or_else(|| head?.strip_suffix("/bin"));
         let lacks = reached.is_some_and(|reached| self.without_pip.contains(reached));
-        plain && lacks && !told && !by_path && variable_value(command, SEED_VARIABLE, lookup).is_none()
+        plain && lacks && !has_python_option && !by_path && variable_value(command, SEED_VARIABLE, lookup).is_none()
     }
 
     /// Whether the environment in a folder includes the packages of the Python that created it.
@@ -231,9 +231,9 @@ impl VirtualEnvironments {
             }
             let of_project = is_project_command(&words);
             let active = value("VIRTUAL_ENV").or_else(|| self.entered.clone());
-            let told = if of_project { value(PROJECT_VARIABLE) } else { active };
-            if let Some(told) = told {
-                return made(&absolute_path(folder, &told));
+            let environment = if of_project { value(PROJECT_VARIABLE) } else { active };
+            if let Some(environment) = environment {
+                return made(&absolute_path(folder, &environment));
             }
             let mut folders = folder_and_parents(folder);
             return folders.find_map(|folder| made(&absolute_path(folder, PROJECT_FOLDER)));
@@ -310,10 +310,10 @@ fn creation_arguments<'a>(program: &str, words: &'a [&'a str]) -> Option<&'a [&'
 /// Returns the Python version that a command requests for a new environment: `python3.14 -m venv`, `uv venv --python
 /// 3.14`.
 fn requested_version(program: &str, arguments: &[&str]) -> Option<String> {
-    let told = option_value(arguments, &["--python", "-p"]);
-    match told {
-        Some(told) => {
-            let name = told.rsplit('/').next().unwrap_or(told);
+    let requested = option_value(arguments, &["--python", "-p"]);
+    match requested {
+        Some(requested) => {
+            let name = requested.rsplit('/').next().unwrap_or(requested);
             parse_python_version(name)
         }
         None => install::python_version_of_program(program).and_then(|version| parse_python_version(&version)),
@@ -322,12 +322,12 @@ fn requested_version(program: &str, arguments: &[&str]) -> Option<String> {
 
 /// Returns the value of an option, as the next argument or after `=`.
 fn option_value<'a>(words: &[&'a str], names: &[&str]) -> Option<&'a str> {
-    let apart = words.windows(2).find_map(|pair| match pair {
+    let separate_value = words.windows(2).find_map(|pair| match pair {
         [name, value] => names.contains(name).then_some(*value),
         _ => None,
     });
     let joined = || words.iter().find_map(|word| word.split_once('=').filter(|(name, _)| names.contains(name)));
-    apart.or_else(|| joined().map(|(_, value)| value))
+    separate_value.or_else(|| joined().map(|(_, value)| value))
 }
 
 /// Returns the value of a variable for a command, if known.
@@ -381,13 +381,13 @@ mod tests {
             None => VariableLookup::Unset,
         };
         let mut environments = VirtualEnvironments::default();
-        let mut said = T::default();
+        let mut result = T::default();
         for command in script_commands(&MappedText::contiguous(script, 0)) {
             environments.record_command(&command, "/app");
             let head = variables.iter().find(|(own, _)| *own == "PATH").map(|(_, head)| *head);
-            said = says(&environments, &command, head, &lookup);
+            result = says(&environments, &command, head, &lookup);
         }
-        said
+        result
     }
 
     /// Whether the last command of a script installs into an environment.

@@ -84,8 +84,11 @@ impl WheelFolders {
             let (place, name) = path.rsplit_once('/').unwrap_or(("", &path));
             let unknown = match self.wheels_in(place, span, (listed, knowledge)) {
                 Ok((wheels, more)) => {
-                    let meant = wheels.into_iter().filter(|one| path_matches(name, &one.0)).map(|(_, install)| install);
-                    found.packages.extend(meant.map(|one| PackageInstall { conditional: command.conditional, ..one }));
+                    let matching =
+                        wheels.into_iter().filter(|one| path_matches(name, &one.0)).map(|(_, install)| install);
+                    found
+                        .packages
+                        .extend(matching.map(|one| PackageInstall { conditional: command.conditional, ..one }));
                     more
                 }
                 Err(why) => Some(why),
@@ -95,13 +98,13 @@ impl WheelFolders {
                 found.unresolved.push((ExpandedText::unresolved(Vec::new(), reason), span));
             }
         }
-        let FindLinksFolders { named, exclusive: alone } = std::mem::take(&mut found.folders);
+        let FindLinksFolders { named, exclusive: no_index } = std::mem::take(&mut found.folders);
         let (mut wheels, mut unknown) = (Vec::new(), None);
         for link in named {
             let place = absolute_path(folder, &link);
             let more = match self.wheels_in(&place, command.span, (listed, knowledge)) {
-                Ok((held, more)) => {
-                    wheels.extend(held.into_iter().map(|(_, wheel)| wheel));
+                Ok((named_wheels, more)) => {
+                    wheels.extend(named_wheels.into_iter().map(|(_, wheel)| wheel));
                     more
                 }
                 Err(why) => Some(why),
@@ -109,7 +112,7 @@ impl WheelFolders {
             unknown = unknown.or_else(|| more.map(|why| unknown_wheels_reason(&place, why)));
         }
         for package in found.packages.iter_mut().filter(|package| package.manager == PackageManager::Pip) {
-            choose_wheel(package, &wheels, (alone, unknown.as_ref()), knowledge);
+            choose_wheel(package, &wheels, (no_index, unknown.as_ref()), knowledge);
         }
     }
 
@@ -125,14 +128,14 @@ impl WheelFolders {
         let wheel = |name: &str| {
             Some((name.to_owned(), install::parse_requirement(&format!("{folder}/{name}"), span, knowledge)?))
         };
-        let mut held: Vec<(String, PackageInstall)> = match (&opened, made) {
+        let mut named_wheels: Vec<(String, PackageInstall)> = match (&opened, made) {
             (Ok(opened), _) => opened.text.text().lines().filter_map(wheel).collect(),
             (Err(why), None) => return Err(why.clone()),
             (Err(_), Some(_)) => Vec::new(),
         };
         let named = |one: &PackageInstall| (format!("{}-0-py3-none-any.whl", one.name.replace('-', "_")), one.clone());
-        held.extend(made.iter().flat_map(|made| &made.wheels).map(named));
-        Ok((held, made.filter(|made| made.open).map(|_| Cause::UnknownFilesAdded)))
+        named_wheels.extend(made.iter().flat_map(|made| &made.wheels).map(named));
+        Ok((named_wheels, made.filter(|made| made.open).map(|_| Cause::UnknownFilesAdded)))
     }
 }
 
@@ -146,7 +149,7 @@ fn unknown_wheels_reason(place: &str, why: Cause) -> Cause {
 fn choose_wheel(
     package: &mut PackageInstall,
     wheels: &[PackageInstall],
-    (alone, unknown): (bool, Option<&Cause>),
+    (no_index, unknown): (bool, Option<&Cause>),
     knowledge: Knowledge,
 ) {
     let from = package.variant.as_ref().map(|variant| variant.from);
@@ -177,7 +180,7 @@ fn choose_wheel(
             }
         }
         Some((wheel, _))
-            if own.iter().all(same) && (alone || (package.variant.is_none() && precedes_index(wheel, package))) =>
+            if own.iter().all(same) && (no_index || (package.variant.is_none() && precedes_index(wheel, package))) =>
         {
             if package.variant.is_none() {
                 package.version = wheel.version.clone();
@@ -185,7 +188,7 @@ fn choose_wheel(
                 package.indexes = wheel.indexes.clone();
             }
         }
-        Some(_) if alone => {}
+        Some(_) if no_index => {}
         Some(_) => {
             let ahead =
                 own.iter().find(|wheel| package.variant.is_none() && may_precede_index(wheel, package, knowledge));
@@ -205,9 +208,11 @@ fn may_match_pattern(pattern: &str, package: &str) -> bool {
 }
 
 /// Whether a wheel satisfies the required version.
-fn satisfies_requirement(wheel: &PackageInstall, asked: &PackageInstall) -> bool {
-    match (&asked.version, &wheel.version) {
-        (PackageVersion::Exact(asked), PackageVersion::Exact(own)) => asked == own || asked.as_str() == own.public(),
+fn satisfies_requirement(wheel: &PackageInstall, requirement: &PackageInstall) -> bool {
+    match (&requirement.version, &wheel.version) {
+        (PackageVersion::Exact(requested), PackageVersion::Exact(own)) => {
+            requested == own || requested.as_str() == own.public()
+        }
         (PackageVersion::Range(range), _) if range.is_any() => true,
         (PackageVersion::Range(range), PackageVersion::Exact(own)) => range.contains(own) != Some(false),
         (PackageVersion::Unresolved(_), _) => true,
@@ -216,27 +221,27 @@ fn satisfies_requirement(wheel: &PackageInstall, asked: &PackageInstall) -> bool
 }
 
 /// Whether pip prefers a wheel to the same version on an index: a local version counts as later.
-fn precedes_index(wheel: &PackageInstall, asked: &PackageInstall) -> bool {
-    match (&asked.version, &wheel.version) {
-        (PackageVersion::Exact(asked), PackageVersion::Exact(own)) => {
-            asked.local().is_none() && (own.local().is_some() || wheel.variant.is_some())
+fn precedes_index(wheel: &PackageInstall, requirement: &PackageInstall) -> bool {
+    match (&requirement.version, &wheel.version) {
+        (PackageVersion::Exact(requested), PackageVersion::Exact(own)) => {
+            requested.local().is_none() && (own.local().is_some() || wheel.variant.is_some())
         }
         _ => false,
     }
 }
 
 /// Whether pip may prefer a wheel to the releases of an index, as far as the tables list them.
-fn may_precede_index(wheel: &PackageInstall, asked: &PackageInstall, knowledge: Knowledge) -> bool {
-    let range = match &asked.version {
-        PackageVersion::Exact(_) => return precedes_index(wheel, asked),
+fn may_precede_index(wheel: &PackageInstall, requirement: &PackageInstall, knowledge: Knowledge) -> bool {
+    let range = match &requirement.version {
+        PackageVersion::Exact(_) => return precedes_index(wheel, requirement),
         PackageVersion::Range(range) => range,
         PackageVersion::Unresolved(_) => return false,
     };
     let PackageVersion::Exact(own) = &wheel.version else { return false };
     let within = |version: &&str| range.admits(version);
     let served =
-        knowledge.served_torch_releases().map(|row| row.version).filter(|_| knowledge.has_variants(&asked.name));
-    let mut releases = knowledge.known_releases(&asked.name).chain(served).filter(within);
+        knowledge.served_torch_releases().map(|row| row.version).filter(|_| knowledge.has_variants(&requirement.name));
+    let mut releases = knowledge.known_releases(&requirement.name).chain(served).filter(within);
     let public = own.without_local();
     let newer = |release: &str| public.compare_text(release) == Some(Ordering::Less);
     own.local().is_some() && !releases.any(newer)

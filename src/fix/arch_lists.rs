@@ -16,11 +16,11 @@ pub(super) fn arch_list_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
     // A compiler that does not know them ends the build; where another may be there, or none is known, nobody can tell.
     let cuda = case.image.base_cuda.known().copied();
     let known = |one: &String| cuda.is_none_or(|cuda| compiler_supports(case, cuda, one).unwrap_or(true));
-    let (told, beyond): (Vec<String>, Vec<String>) = missing.into_iter().partition(known);
+    let (supported, beyond): (Vec<String>, Vec<String>) = missing.into_iter().partition(known);
     let mut found = Vec::new();
     for variable in arch_list_variables(case) {
-        let with_ptx = (!beyond.is_empty()).then(|| add_ptx_for_newest(&told));
-        for add in [told.clone()].into_iter().filter(|list| !list.is_empty()).chain(with_ptx) {
+        let with_ptx = (!beyond.is_empty()).then(|| add_ptx_for_newest(&supported));
+        for add in [supported.clone()].into_iter().filter(|list| !list.is_empty()).chain(with_ptx) {
             found.push(FixCandidate {
                 kind: ChangeKind::ArchList,
                 step: found.len(),
@@ -100,9 +100,9 @@ fn compiler_supports(case: &FixContext<'_>, cuda: CudaVersion, capability: &str)
 }
 
 /// Returns the GPUs with PTX for the newest one; without GPUs, PTX for the newest that the list contains.
-fn add_ptx_for_newest(told: &[String]) -> Vec<String> {
+fn add_ptx_for_newest(capabilities: &[String]) -> Vec<String> {
     let number = |text: &String| text.parse::<CudaVersion>().ok();
-    let mut add = told.to_vec();
+    let mut add = capabilities.to_vec();
     add.sort_by_key(number);
     let newest = add.pop().unwrap_or_default();
     add.push(format!("{newest}{PTX_SUFFIX}"));

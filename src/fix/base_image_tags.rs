@@ -129,15 +129,15 @@ type TagDistance = (u32, bool, usize, Reverse<CudaVersion>, String);
 /// has other packages, and what is installed on top is for one CUDA major release.
 fn cuda_tag_alternatives(case: &FixContext<'_>, repository: &str, tag: &str) -> Vec<(String, bool, FixSafety)> {
     let knowledge = case.knowledge();
-    let Some(asked) = CudaTag::parse(tag) else { return Vec::new() };
-    let Ok(own) = tag_version(asked.version).parse::<CudaVersion>() else { return Vec::new() };
+    let Some(cuda_tag) = CudaTag::parse(tag) else { return Vec::new() };
+    let Ok(own) = tag_version(cuda_tag.version).parse::<CudaVersion>() else { return Vec::new() };
     let built = |version: &str, os: &str| {
         case.archs.iter().all(|arch| knowledge.cuda_recipes_for_version(version).any(|recipe| recipe.is_for(os, arch)))
     };
     let mut rows: Vec<(CudaVersion, &'static str, &'static [&'static str])> = knowledge
         .cuda_images()
         .iter()
-        .filter(|row| row.flavours.contains(&asked.flavour))
+        .filter(|row| row.flavours.contains(&cuda_tag.flavour))
         .filter(|row| knowledge.withdrawn_tag(repository, row.version).is_none())
         .filter(|row| row.os.iter().any(|os| built(row.version, os)))
         .filter_map(|row| Some((row.version.parse().ok()?, row.version, row.os)))
@@ -146,7 +146,7 @@ fn cuda_tag_alternatives(case: &FixContext<'_>, repository: &str, tag: &str) -> 
     let mut kept: Vec<(CudaVersion, &'static str, &'static [&'static str])> = Vec::new();
     for row in rows {
         let newest = !kept.iter().any(|other| other.0.release() == row.0.release());
-        if (newest || row.0.release() == own.release()) && row.1 != asked.version {
+        if (newest || row.0.release() == own.release()) && row.1 != cuda_tag.version {
             kept.push(row);
         }
     }
@@ -160,7 +160,7 @@ fn cuda_tag_alternatives(case: &FixContext<'_>, repository: &str, tag: &str) -> 
     let mut found: Vec<(TagDistance, String, FixSafety)> = Vec::new();
     for (version, text, systems) in kept {
         let words = knowledge.cudnn_tags().iter().find(|row| row.version == text).map_or(&[][..], |row| row.words);
-        let cudnn = match asked.cudnn {
+        let cudnn = match cuda_tag.cudnn {
             None => None,
             Some(word) => match words.iter().find(|own| **own == word).or(words.last()) {
                 Some(word) => Some(*word),
@@ -168,21 +168,23 @@ fn cuda_tag_alternatives(case: &FixContext<'_>, repository: &str, tag: &str) -> 
             },
         };
         let far = place(version).abs_diff(place(own));
-        for os in systems.iter().filter(|os| is_same_os(os, asked.os) && built(text, os)) {
-            let parts: Vec<&str> = [Some(text), cudnn, Some(asked.flavour), Some(*os)].into_iter().flatten().collect();
+        for os in systems.iter().filter(|os| is_same_os(os, cuda_tag.os) && built(text, os)) {
+            let parts: Vec<&str> =
+                [Some(text), cudnn, Some(cuda_tag.flavour), Some(*os)].into_iter().flatten().collect();
             let new = parts.join("-");
             let key = (
-                os_release_number(os).abs_diff(os_release_number(asked.os)),
-                cudnn != asked.cudnn,
+                os_release_number(os).abs_diff(os_release_number(cuda_tag.os)),
+                cudnn != cuda_tag.cudnn,
                 far,
                 Reverse(version),
                 new.clone(),
             );
-            let safety = match (*os == asked.os && version.major() == own.major(), version.release() == own.release()) {
-                (false, _) => FixSafety::Manual,
-                (true, true) if cudnn == asked.cudnn => FixSafety::Safe,
-                (true, _) => FixSafety::Unsafe,
-            };
+            let safety =
+                match (*os == cuda_tag.os && version.major() == own.major(), version.release() == own.release()) {
+                    (false, _) => FixSafety::Manual,
+                    (true, true) if cudnn == cuda_tag.cudnn => FixSafety::Safe,
+                    (true, _) => FixSafety::Unsafe,
+                };
             found.push((key, new, safety));
         }
     }
@@ -218,14 +220,14 @@ fn framework_tag_alternatives(case: &FixContext<'_>, repository: &str, tag: &str
     tags.sort_by(|one, other| compare_natural(one, other));
     tags.dedup();
     let day = case.seen.as_of.or(case.settings.as_of);
-    let meant = resolve_floating_tag(knowledge, repository, tag, day).map_or(tag, |row| row.tag);
-    let mine = tags.iter().position(|one| compare_natural(one, meant).is_ge()).unwrap_or(tags.len());
+    let resolved_tag = resolve_floating_tag(knowledge, repository, tag, day).map_or(tag, |row| row.tag);
+    let mine = tags.iter().position(|one| compare_natural(one, resolved_tag).is_ge()).unwrap_or(tags.len());
     let first = |tag: &str| tag.split('-').next().unwrap_or(tag).to_owned();
     let mut ranked: Vec<(bool, bool, usize, String)> = tags
         .into_iter()
         .enumerate()
         .filter(|(_, one)| one != tag)
-        .map(|(at, one)| (!is_same_flavour(tag, &one), first(&one) != first(meant), at.abs_diff(mine), one))
+        .map(|(at, one)| (!is_same_flavour(tag, &one), first(&one) != first(resolved_tag), at.abs_diff(mine), one))
         .collect();
     ranked.sort();
     // One release of a minor and CUDA stands for the others of them.
@@ -235,13 +237,13 @@ fn framework_tag_alternatives(case: &FixContext<'_>, repository: &str, tag: &str
         (minor_release(release), rest.to_owned(), cuda)
     };
     let mut stand: BTreeSet<_> = BTreeSet::new();
-    let own = minor_release(&first(meant));
+    let own = minor_release(&first(resolved_tag));
     ranked.retain(|(.., one)| minor_release(&first(one)) == own || stand.insert(kind(one)));
     let release = |tag: &str| framework_release(knowledge, repository, tag);
     let bound = case.seen.packages.iter().any(is_bound_to_cuda_or_torch);
-    let of_tag = |to: String| match (release(meant), release(&to)) {
+    let of_tag = |to: String| match (release(resolved_tag), release(&to)) {
         (Some(from), Some(now)) if are_neighbours(&from, &now) => {
-            (to, false, if bound || meant != tag { FixSafety::Manual } else { FixSafety::Unsafe })
+            (to, false, if bound || resolved_tag != tag { FixSafety::Manual } else { FixSafety::Unsafe })
         }
         (from, now) => (to, from.is_some() && now.is_some(), FixSafety::Manual),
     };
@@ -283,8 +285,8 @@ fn tags_with_missing_libraries(case: &FixContext<'_>, repository: &str, tag: &st
         return Vec::new();
     }
     let knowledge = case.knowledge();
-    let Some(asked) = CudaTag::parse(tag) else { return Vec::new() };
-    let Ok(own) = tag_version(asked.version).parse::<CudaVersion>() else { return Vec::new() };
+    let Some(cuda_tag) = CudaTag::parse(tag) else { return Vec::new() };
+    let Ok(own) = tag_version(cuda_tag.version).parse::<CudaVersion>() else { return Vec::new() };
     let mut found: Vec<((u64, Reverse<CudaVersion>), String, FixSafety)> = Vec::new();
     for words in flavours_for_missing_libraries(case) {
         for row in knowledge.cuda_images() {
@@ -294,14 +296,16 @@ fn tags_with_missing_libraries(case: &FixContext<'_>, repository: &str, tag: &st
                     .iter()
                     .all(|arch| knowledge.cuda_recipes_for_version(row.version).any(|one| one.is_for(os, arch)))
             };
-            let there = row.os.contains(&asked.os) && built(asked.os);
+            let there = row.os.contains(&cuda_tag.os) && built(cuda_tag.os);
             if version.major() != words.cuda_major
                 || !there
                 || knowledge.withdrawn_tag(repository, row.version).is_some()
             {
                 continue;
             }
-            let Some(new) = tag_with_flavours(&asked, row.version, row.flavours, &words, knowledge) else { continue };
+            let Some(new) = tag_with_flavours(&cuda_tag, row.version, row.flavours, &words, knowledge) else {
+                continue;
+            };
             let of_minor = |version: CudaVersion| u64::from(version.major()) * 100 + u64::from(version.minor());
             let far = of_minor(version).abs_diff(of_minor(own));
             let safety = if version.major() == own.major() { FixSafety::Unsafe } else { FixSafety::Manual };
@@ -312,7 +316,7 @@ fn tags_with_missing_libraries(case: &FixContext<'_>, repository: &str, tag: &st
     }
     // The release that is there comes before another patch of it.
     found.sort_by_key(|((far, version), new, _)| {
-        let same = new.split('-').next() == Some(asked.version);
+        let same = new.split('-').next() == Some(cuda_tag.version);
         (*far, !same, *version, new.clone())
     });
     found.into_iter().map(|(_, tag, safety)| (tag, false, safety)).take(MAX_TAGS_WITH_LIBRARIES).collect()
@@ -374,8 +378,10 @@ fn cuda_bases_with_libraries(case: &FixContext<'_>) -> Vec<String> {
             let os = row.os.iter().copied().filter(built).max_by_key(|os| (alike(row.version, os), often(os)));
             let (Some(os), true) = (os, version.major() == words.cuda_major) else { continue };
             let Some(bare) = knowledge.smallest_cuda_flavour() else { continue };
-            let asked = CudaTag { version: row.version, cudnn: None, flavour: bare, os };
-            let Some(tag) = tag_with_flavours(&asked, row.version, row.flavours, &words, knowledge) else { continue };
+            let cuda_tag = CudaTag { version: row.version, cudnn: None, flavour: bare, os };
+            let Some(tag) = tag_with_flavours(&cuda_tag, row.version, row.flavours, &words, knowledge) else {
+                continue;
+            };
             found.push((Reverse(version), format!("{repository}:{tag}")));
         }
     }
@@ -404,7 +410,7 @@ fn flavours_with_libraries(missing: &[&str], knowledge: Knowledge) -> Vec<Requir
 
 /// Returns the tag of a release with the required flavours, as close as possible to an existing tag.
 fn tag_with_flavours(
-    asked: &CudaTag<'_>,
+    cuda_tag: &CudaTag<'_>,
     version: &str,
     flavours: &[&'static str],
     words: &RequiredFlavours,
@@ -413,7 +419,8 @@ fn tag_with_flavours(
     let of_tag = knowledge.cudnn_tags().iter().find(|row| row.version == version).map_or(&[][..], |row| row.words);
     let is_extra = |word: &str| !flavours.contains(&word);
     let extra = words.flavours.iter().copied().any(is_extra);
-    let cudnn = match asked.cudnn.filter(|word| of_tag.contains(word) && (!extra || words.flavours.contains(*word))) {
+    let cudnn = match cuda_tag.cudnn.filter(|word| of_tag.contains(word) && (!extra || words.flavours.contains(*word)))
+    {
         Some(word) => Some(word),
         None if extra => Some(*of_tag.iter().rfind(|word| words.flavours.contains(**word))?),
         None => None,
@@ -421,36 +428,36 @@ fn tag_with_flavours(
     // The word of tags with the least in them never stands beside one for cuDNN.
     let bare = knowledge.smallest_cuda_flavour()?;
     let richer = words.flavours.iter().copied().find(|word| !is_extra(word) && *word != bare);
-    let flavour = match richer.filter(|_| asked.flavour == bare) {
+    let flavour = match richer.filter(|_| cuda_tag.flavour == bare) {
         Some(flavour) => flavour,
-        None if asked.flavour == bare && cudnn.is_some() => return None,
-        None => asked.flavour,
+        None if cuda_tag.flavour == bare && cudnn.is_some() => return None,
+        None => cuda_tag.flavour,
     };
     if !flavours.contains(&flavour) {
         return None;
     }
-    Some([Some(version), cudnn, Some(flavour), Some(asked.os)].into_iter().flatten().collect::<Vec<_>>().join("-"))
+    Some([Some(version), cudnn, Some(flavour), Some(cuda_tag.os)].into_iter().flatten().collect::<Vec<_>>().join("-"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn tags_for(asked: &str, missing: &[&str], version: &str) -> Vec<Option<String>> {
+    fn tags_for(tag: &str, missing: &[&str], version: &str) -> Vec<Option<String>> {
         let knowledge = Knowledge::built_in();
-        let asked = CudaTag::parse(asked).expect("a tag");
+        let cuda_tag = CudaTag::parse(tag).expect("a tag");
         let row = knowledge.cuda_image(version).expect("a release");
         let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok()).expect("a number");
         let words = flavours_with_libraries(missing, knowledge)
             .into_iter()
             .filter(|words: &RequiredFlavours| words.cuda_major == major);
-        words.map(|words| tag_with_flavours(&asked, version, row.flavours, &words, knowledge)).collect()
+        words.map(|words| tag_with_flavours(&cuda_tag, version, row.flavours, &words, knowledge)).collect()
     }
 
     #[test]
     fn a_tag_has_the_flavour_of_each_missing_library() {
         let both = &["libcublas.so.12", "libcudnn.so.9"][..];
-        for (asked, missing, version, expected) in [
+        for (tag, missing, version, expected) in [
             ("12.4.1-base-ubuntu22.04", both, "12.4.1", Some("12.4.1-cudnn-runtime-ubuntu22.04")),
             ("12.4.1-runtime-ubuntu22.04", &["libcudnn.so.9"], "12.4.1", Some("12.4.1-cudnn-runtime-ubuntu22.04")),
             ("12.4.1-devel-ubuntu22.04", &["libcudnn.so.9"], "12.4.1", Some("12.4.1-cudnn-devel-ubuntu22.04")),
@@ -459,7 +466,7 @@ mod tests {
             ("12.4.1-base-ubuntu22.04", &["libcudnn.so.9"], "12.4.1", None),
             ("12.2.2-cudnn8-runtime-ubuntu22.04", &["libcudnn.so.9"], "12.2.2", None),
         ] {
-            assert_eq!(tags_for(asked, missing, version), [expected.map(str::to_owned)], "{asked} {missing:?}");
+            assert_eq!(tags_for(tag, missing, version), [expected.map(str::to_owned)], "{tag} {missing:?}");
         }
         for (missing, version) in [
             (&["libcublas.so.11", "libcudnn.so.9"][..], "12.4.1"),

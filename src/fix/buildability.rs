@@ -58,8 +58,8 @@ pub(super) fn is_target_observed(case: &FixContext<'_>, wish: &ProposedChange) -
     if matches!(wish, ProposedChange::Base { .. } | ProposedChange::Whole { .. } | ProposedChange::DropPackage(_)) {
         return true;
     }
-    let wanted = requested_packages(wish);
-    !wanted.is_empty() && wanted.iter().all(|one| last_pip_package(&case.seen, one.name).is_some())
+    let targets = requested_packages(wish);
+    !targets.is_empty() && targets.iter().all(|one| last_pip_package(&case.seen, one.name).is_some())
 }
 
 /// Returns the reason why the edits of a change cannot be applied automatically, if there is one.
@@ -75,34 +75,35 @@ pub(super) fn find_build_obstacle(
     if writes_unknown_url(case, edits) {
         return Some(UNVERIFIED_ADDRESS);
     }
-    let wanted = requested_packages(wish);
-    if let Some(why) = build_conflict(case, &wanted, after) {
+    let targets = requested_packages(wish);
+    if let Some(why) = build_conflict(case, &targets, after) {
         return Some(why);
     }
-    if wanted.is_empty() && !renames_or_moves_package(wish) {
+    if targets.is_empty() && !renames_or_moves_package(wish) {
         return None;
     }
     if edits.iter().any(|edit| has_hashes_at(case, edit.source, edit.span)) {
         return Some(STALE_HASHES);
     }
-    if wanted.iter().any(|one| violates_constraint(after, one)) {
+    if targets.iter().any(|one| violates_constraint(after, one)) {
         return Some(LIMITED_BY_CONSTRAINT);
     }
-    if wanted
+    if targets
         .iter()
         .filter_map(|one| Some((one, one.build?)))
         .any(|(one, build)| has_unknown_dependent_build(case, one, build, after))
     {
         return Some(UNKNOWN_DEPENDENT_BUILD);
     }
-    if wanted.iter().any(|one| one.build.is_some_and(|build| leaves_dependent_on_other_cuda(case, one, build, after))) {
+    if targets.iter().any(|one| one.build.is_some_and(|build| leaves_dependent_on_other_cuda(case, one, build, after)))
+    {
         return Some(OUTDATED_DEPENDENT_BUILD);
     }
     let left = |one: &TargetPackage<'_>| stale_references::find_stale_reference(case, *one, edits, after);
-    if let Some(why) = wanted.iter().find_map(left) {
+    if let Some(why) = targets.iter().find_map(left) {
         return Some(why);
     }
-    (!are_builds_in_indexes(case, &wanted, edits, after)).then_some(NOT_IN_INDEX)
+    (!are_builds_in_indexes(case, &targets, edits, after)).then_some(NOT_IN_INDEX)
 }
 
 /// Whether a change installs additional packages that no file names.
@@ -125,7 +126,7 @@ fn renames_or_moves_package(wish: &ProposedChange) -> bool {
 /// it exists.
 fn has_unknown_dependent_build(
     case: &FixContext<'_>,
-    wanted: &TargetPackage<'_>,
+    target: &TargetPackage<'_>,
     build: &str,
     after: &Observations,
 ) -> bool {
@@ -137,7 +138,7 @@ fn has_unknown_dependent_build(
             IndexSelection::Default | IndexSelection::Beside(_) | IndexSelection::Unknown(_) => None,
         },
     };
-    let others = after.packages.iter().filter(|one| one.manager == PackageManager::Pip && one.name != wanted.name);
+    let others = after.packages.iter().filter(|one| one.manager == PackageManager::Pip && one.name != target.name);
     let mut follows = others.filter(|one| {
         let code = knowledge.framework(&one.name).is_some() && knowledge.has_build_index(&one.name);
         code && !knowledge.is_built_with_torch(&one.name)
@@ -151,7 +152,7 @@ fn has_unknown_dependent_build(
 /// Whether a package that is built together with the framework stays a build for another CUDA major release.
 fn leaves_dependent_on_other_cuda(
     case: &FixContext<'_>,
-    wanted: &TargetPackage<'_>,
+    target: &TargetPackage<'_>,
     build: &str,
     after: &Observations,
 ) -> bool {
@@ -159,15 +160,15 @@ fn leaves_dependent_on_other_cuda(
     let major = |tag: &str| variant_cuda(tag).map(CudaVersion::major);
     let arch = case.platform.split('/').nth(1).unwrap_or_default();
     let of_index = || {
-        let row = knowledge.torch_release(wanted.version).filter(|_| knowledge.has_variants(wanted.name))?;
+        let row = knowledge.torch_release(target.version).filter(|_| knowledge.has_variants(target.name))?;
         row.default_variant.iter().find(|one| one.arch == arch).map(|one| one.value)
     };
-    let told = |one: &&ObservedPackage| {
+    let is_dependent = |one: &&ObservedPackage| {
         one.manager == PackageManager::Pip
             && knowledge.is_built_with_torch(&one.name)
             && !matches!(one.version, PackageVersion::Unresolved(_))
     };
-    after.packages.iter().filter(told).any(|one| {
+    after.packages.iter().filter(is_dependent).any(|one| {
         let tag = match (cuda_build_of(case, one), &one.indexes) {
             (Some(local), _) => Some(local),
             (None, IndexSelection::Only(tag)) => Some(tag.as_str()),
@@ -232,7 +233,7 @@ fn cuda_build_of<'a>(case: &FixContext<'_>, package: &'a ObservedPackage) -> Opt
 /// indexes are searched, so the files are read once more without the builds.
 fn are_builds_in_indexes(
     case: &FixContext<'_>,
-    wanted: &[TargetPackage<'_>],
+    targets: &[TargetPackage<'_>],
     edits: &[SourceEdit],
     after: &Observations,
 ) -> bool {
@@ -246,15 +247,15 @@ fn are_builds_in_indexes(
         let place = fact_spans(case, package.fact).into_iter().next();
         less.extend(place.and_then(|place| edit_removing_build(case, place)).filter(|edit| !less.contains(edit)));
     }
-    let within = |edit: &SourceEdit, gone: &SourceEdit| {
+    let within = |edit: &SourceEdit, removal: &SourceEdit| {
         // What is put in behind it stays.
-        edit.source == gone.source && gone.span.start <= edit.span.start && edit.span.start < gone.span.end
+        edit.source == removal.source && removal.span.start <= edit.span.start && edit.span.start < removal.span.end
     };
     let kept: Vec<SourceEdit> = edits
         .iter()
-        .filter(|edit| !less.iter().any(|gone| within(edit, gone)))
+        .filter(|edit| !less.iter().any(|removal| within(edit, removal)))
         .map(|edit| {
-            let builds = wanted.iter().filter_map(|one| one.build);
+            let builds = targets.iter().filter_map(|one| one.build);
             let replacement =
                 builds.fold(edit.replacement.clone(), |text, build| text.replace(&format!("+{build}"), ""));
             SourceEdit { replacement, ..edit.clone() }
@@ -267,7 +268,7 @@ fn are_builds_in_indexes(
     named.into_iter().all(|(package, build)| {
         let mut same =
             read.packages.iter().rev().filter(|one| one.manager == PackageManager::Pip && one.name == package.name);
-        let own = wanted.iter().any(|one| one.name == package.name);
+        let own = targets.iter().any(|one| one.name == package.name);
         match same.find(|one| one.command == package.command) {
             Some(one) if cuda_build_of(case, one).is_none() => offers_build(&one.indexes, build),
             // A wheel that is named by its address, and a version that stands elsewhere.
@@ -298,15 +299,15 @@ fn offers_build(offered: &IndexSelection, build: &str) -> bool {
 }
 
 /// Returns the note on the conflict that prevents a change from being written, if there is one.
-fn build_conflict(case: &FixContext<'_>, wanted: &[TargetPackage<'_>], after: &Observations) -> Option<&'static str> {
+fn build_conflict(case: &FixContext<'_>, targets: &[TargetPackage<'_>], after: &Observations) -> Option<&'static str> {
     if requests_unsupported_targets(case, after) {
         return Some(COMPILER_TOO_OLD);
     }
-    let any = |stays: &dyn Fn(&TargetPackage<'_>) -> bool| wanted.iter().any(stays);
+    let any = |predicate: &dyn Fn(&TargetPackage<'_>) -> bool| targets.iter().any(predicate);
     if any(&|one| conflicts_with_unlabelled_wheel(case, one, after)) {
         return Some(UNLABELLED_WHEEL);
     }
-    any(&|one| has_conflicting_pin(case, one, wanted, after)).then_some(CONFLICTING_PIN)
+    any(&|one| has_conflicting_pin(case, one, targets, after)).then_some(CONFLICTING_PIN)
 }
 
 /// Whether a compiler is newly requested to build for GPUs that it does not support.
@@ -345,24 +346,24 @@ fn conflicts_with_unlabelled_wheel(case: &FixContext<'_>, one: &TargetPackage<'_
     let named = last_pip_package(after, one.name).is_some_and(|package| package.version.local().is_some());
     let archs = case.platforms.iter().filter_map(|platform| platform.split('/').nth(1));
     let row = |arch: &str| case.knowledge().torch_build(one.version, build, arch);
-    let alone = last_pip_package(after, one.name)
+    let is_sole_index = last_pip_package(after, one.name)
         .is_some_and(|package| package.indexes == IndexSelection::Only(build.to_owned()));
-    (named || !alone) && archs.into_iter().any(|arch| row(arch).is_some_and(|row| row.unnamed))
+    (named || !is_sole_index) && archs.into_iter().any(|arch| row(arch).is_some_and(|row| row.unnamed))
 }
 
 /// Whether a dependency of the new release is pinned to a version that the release does not accept.
 fn has_conflicting_pin(
     case: &FixContext<'_>,
     one: &TargetPackage<'_>,
-    wanted: &[TargetPackage<'_>],
+    targets: &[TargetPackage<'_>],
     after: &Observations,
 ) -> bool {
     let of_platform = |arch: &str| case.platforms.iter().any(|platform| platform.split('/').nth(1) == Some(arch));
     let rows = case.knowledge().requirements_of(one.name.as_ref());
     let rows = rows.filter(|row| row.version == one.version && !row.newest && !row.unasked);
-    let mut asked = rows.filter(|row| row.arch.is_none_or(of_platform));
-    asked.any(|row| {
-        let goes = wanted.iter().any(|one| one.name == row.package);
+    let mut requirements = rows.filter(|row| row.arch.is_none_or(of_platform));
+    requirements.any(|row| {
+        let goes = targets.iter().any(|one| one.name == row.package);
         let mut own = pinned_packages(after).filter(|(package, _)| !goes && package.name == row.package);
         own.any(|(_, version)| range_contains(row.range, version.public()) == Some(false))
     })

@@ -51,10 +51,10 @@ pub(super) fn find_sequences(
         behind -= used;
         let Some(one) = chain.and_then(|candidate| test_candidate(case, candidate, trials)) else { continue };
         let done = one.breaks.is_empty() && one.starting_pools(case.aim).len() == all;
-        let alone = |other: &TestedFix| {
+        let starts_same_pools = |other: &TestedFix| {
             one.starting_pools(case.aim).iter().all(|pool| other.starting_pools(case.aim).contains(pool))
         };
-        if !tried.iter().any(alone) {
+        if !tried.iter().any(starts_same_pools) {
             found.push(one);
         }
         if done {
@@ -86,14 +86,15 @@ fn find_first_changes(case: &FixContext<'_>, tried: &[TestedFix], trials: &mut T
         framework::framework_variant_candidates(case),
         base_image_tags::base_tag_candidates(case),
     ];
-    let asked = kinds.into_iter().flat_map(|list| list.into_iter().take(MAX_CANDIDATES_PER_KIND));
-    let asked: Vec<FixCandidate> = asked.filter(|asked| !tried.iter().any(|one| one.wish == asked.wish)).collect();
+    let all_candidates = kinds.into_iter().flat_map(|list| list.into_iter().take(MAX_CANDIDATES_PER_KIND));
+    let untried: Vec<FixCandidate> =
+        all_candidates.filter(|proposed| !tried.iter().any(|one| one.wish == proposed.wish)).collect();
     let first = |candidate: &FixCandidate, trials: &mut TrialRunner<'_>| {
         let outcome = trials.test_change(case, &candidate.wish)?;
         let subject = outcome.subject.filter(|_| makes_progress(&before, &outcome.fates))?;
         Some(FirstChange { candidate: candidate.clone(), subject, edits: outcome.edits })
     };
-    trials.run_each(&asked, first, |first| {
+    trials.run_each(&untried, first, |first| {
         found.extend(first);
         found.len() < MAX_FIRST_CHANGES
     });

@@ -71,8 +71,8 @@ fn cuda_selection_safety(case: &FixContext<'_>, choosing: &ObservedPackage, now:
     };
     let frameworks = knowledge.frameworks();
     let other = |name: &str| !knowledge.has_variants(name) && frameworks.iter().any(|row| row.component == name);
-    let alone = !case.image.components.iter().any(|one| other(&one.name)) && case.seen.code.is_empty();
-    match (case.seen.packages.iter().any(bound), alone) {
+    let is_only_framework = !case.image.components.iter().any(|one| other(&one.name)) && case.seen.code.is_empty();
+    match (case.seen.packages.iter().any(bound), is_only_framework) {
         (true, _) => FixSafety::Manual,
         (false, true) => FixSafety::Safe,
         (false, false) => FixSafety::Unsafe,

@@ -32,8 +32,8 @@ fn ranked_capability_lists(now: Option<&str>, needed: &[&str], refused: bool) ->
     };
     let misspelt = written.iter().any(|word| !is_known_capability(word));
     // Of a word that is like none, nobody knows what it stands for.
-    let meant: Option<Vec<&str>> = written.iter().copied().map(correct_capability).collect();
-    let right = meant.map_or_else(|| written.clone(), |words| deduplicate(words.into_iter()));
+    let corrected: Option<Vec<&str>> = written.iter().copied().map(correct_capability).collect();
+    let right = corrected.map_or_else(|| written.clone(), |words| deduplicate(words.into_iter()));
     let with = |words: &[&str], more: &[&str]| deduplicate(words.iter().chain(more).copied()).join(",");
     let mut found: Vec<(String, FixSafety)> = Vec::new();
     let mut add = |list: String, safety: FixSafety| {

@@ -29,22 +29,22 @@ pub(super) fn environment_candidates(case: &FixContext<'_>) -> Vec<FixCandidate>
     let mut wishes: Vec<(String, FixSafety, ProposedChange)> = Vec::new();
     let mut set = |list: &[(&str, &str)], safety: FixSafety| {
         let text = |value: &'_ str| if value.is_empty() { "\"\"".to_owned() } else { value.to_owned() };
-        let told: Vec<String> = list.iter().map(|(name, value)| format!("{name}={}", text(value))).collect();
+        let assignments: Vec<String> = list.iter().map(|(name, value)| format!("{name}={}", text(value))).collect();
         let wish =
             ProposedChange::Env(list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect());
-        wishes.push((format!("set {}", told.join(" and ")), safety, wish));
+        wishes.push((format!("set {}", assignments.join(" and ")), safety, wish));
     };
     let value = |name: &str| case.image.env.get(name).known().cloned();
     let devices = (DEVICES, "all");
-    let wanted = capability_lists(case, value(CAPABILITIES).as_deref());
+    let capability_choices = capability_lists(case, value(CAPABILITIES).as_deref());
     let hidden = value(DEVICES).as_deref() != Some("all");
     if hidden {
         set(&[devices], FixSafety::Safe);
     }
-    for (wanted, safety) in &wanted {
-        set(&[(CAPABILITIES, wanted)], *safety);
+    for (capabilities, safety) in &capability_choices {
+        set(&[(CAPABILITIES, capabilities)], *safety);
         if hidden {
-            set(&[devices, (CAPABILITIES, wanted)], *safety);
+            set(&[devices, (CAPABILITIES, capabilities)], *safety);
         }
     }
     // Whoever hides all GPUs from CUDA may mean it.
@@ -128,11 +128,11 @@ pub(super) fn environment_candidates(case: &FixContext<'_>) -> Vec<FixCandidate>
 /// Returns the search path with the directory appended into which some nodes mount the driver, if that may help.
 fn search_path_with_driver(case: &FixContext<'_>, now: Option<&str>) -> Option<String> {
     let outside = case.has_outcome(Outcome::NoGpu) || case.has_outcome(Outcome::LibraryMissing);
-    let told = !case.image.env.get(SEARCH_PATH).is_unknown();
+    let is_known = !case.image.env.get(SEARCH_PATH).is_unknown();
     let pieces: Vec<&str> = now.into_iter().flat_map(library_path_directories).collect();
     let named = pieces.contains(&GKE_DRIVER_DIRECTORY);
     let path = pieces.into_iter().chain([GKE_DRIVER_DIRECTORY]).collect::<Vec<_>>().join(":");
-    (outside && told && !named).then_some(path)
+    (outside && is_known && !named).then_some(path)
 }
 
 /// Whether a device list ends before its first entry, so that no GPU is visible.
@@ -160,9 +160,9 @@ fn search_paths_with_host_first(case: &FixContext<'_>, now: Option<&str>) -> Vec
         .map(|arch| debian_library_directory(arch))
         .chain([LIB64_DIRECTORY])
         .filter(|directory| Some(*directory) != own);
-    let alone: Vec<&str> = own.into_iter().collect();
+    let known_directory: Vec<&str> = own.into_iter().collect();
     let all: Vec<&str> = own.into_iter().chain(others).collect();
-    let ways = [alone, all].into_iter().filter(|way| !way.is_empty());
+    let ways = [known_directory, all].into_iter().filter(|way| !way.is_empty());
     ways.map(|mut way| {
         for piece in now.into_iter().flat_map(library_path_directories) {
             if !way.contains(&piece) {

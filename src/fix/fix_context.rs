@@ -106,12 +106,12 @@ impl<'a> FixContext<'a> {
             .into_iter()
             .find(|image| image.gpu_content)?;
         let names: Vec<String> = aimed.iter().map(|pool| pool.name.value.clone()).collect();
-        let told = judge::judge_on_hosts(
+        let judged = judge::judge_on_hosts(
             subject,
             AnalysisSettings { detail: ReportDetail::Steps, pools: &names, ..settings },
             hosts,
         );
-        let verdicts = || whole_subject_verdicts(&told).filter(|one| aim.includes(one.fate));
+        let verdicts = || whole_subject_verdicts(&judged).filter(|one| aim.includes(one.fate));
         let steps: BTreeMap<String, StepSeverities> =
             verdicts().map(|one| (one.pool.clone(), worst_severities(one))).collect();
         let mut doubts = ImprovementGoals::default();
@@ -122,7 +122,7 @@ impl<'a> FixContext<'a> {
         let somewhere = verdicts().filter(|one| starts_on_some_hosts(one)).map(|one| one.pool.clone()).collect();
         let outcomes = verdicts().map(|one| one.outcome).chain(of_hosts).flatten().collect();
         let open =
-            told.facts.iter().filter(|fact| fact.state == FactState::Unknown).map(|fact| fact.key.clone()).collect();
+            judged.facts.iter().filter(|fact| fact.state == FactState::Unknown).map(|fact| fact.key.clone()).collect();
         Some(Self {
             aim,
             subject,
@@ -154,9 +154,9 @@ impl<'a> FixContext<'a> {
         let all = || self.search_states.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all().pop();
         let mut doubts = known.unwrap_or_else(|| self.sought.without_cache());
-        let told = ask(&mut doubts);
+        let result = ask(&mut doubts);
         all().push(doubts);
-        told
+        result
     }
 
     /// Returns the required improvements without recorded state, for other hosts than those of the fleet.
@@ -166,22 +166,22 @@ impl<'a> FixContext<'a> {
 
     /// Whether the cause of failure or uncertainty on a pool is removed, and everything still unknown was unknown
     /// before.
-    pub(super) fn is_resolved(&self, verdict: &model::Verdict, told: &model::Subject) -> bool {
+    pub(super) fn is_resolved(&self, verdict: &model::Verdict, judged: &model::Subject) -> bool {
         let Some(was) = self.steps.get(&verdict.pool).filter(|_| !verdict.scenarios.is_empty()) else { return false };
         match self.aim {
-            TargetPools::Failing => self.is_failure_removed(was, verdict, told),
-            TargetPools::Open => self.is_uncertainty_reduced(was, verdict, told),
+            TargetPools::Failing => self.is_failure_removed(was, verdict, judged),
+            TargetPools::Open => self.is_uncertainty_reduced(was, verdict, judged),
         }
     }
 
     /// Whether the failure on a pool is gone. Either the image starts on some host, or the steps that stopped it pass
     /// or are unknown for reasons that existed before, and no other step stops it.
-    fn is_failure_removed(&self, was: &StepSeverities, verdict: &model::Verdict, told: &model::Subject) -> bool {
+    fn is_failure_removed(&self, was: &StepSeverities, verdict: &model::Verdict, judged: &model::Subject) -> bool {
         let wall = |step: &model::Step| was.get(&step.step) == Some(&StepSeverity::Stops);
         let mut steps = verdict.scenarios.iter().flat_map(|scenario| &scenario.steps);
         let passed = |step: &model::Step| match step_severity(step) {
             StepSeverity::Passes => true,
-            StepSeverity::Unknown => step.result == StepStatus::Unknown && self.was_already_unknown(step, told),
+            StepSeverity::Unknown => step.result == StepStatus::Unknown && self.was_already_unknown(step, judged),
             StepSeverity::Stops => false,
         };
         let walls = was.values().any(|one| *one == StepSeverity::Stops);
@@ -192,29 +192,29 @@ impl<'a> FixContext<'a> {
 
     /// Whether an unknown or stopping step now passes, and no step is worse than before or newly unknown. Where every
     /// host was undetermined and some now start, steps that were unknown may stop others.
-    fn is_uncertainty_reduced(&self, was: &StepSeverities, verdict: &model::Verdict, told: &model::Subject) -> bool {
+    fn is_uncertainty_reduced(&self, was: &StepSeverities, verdict: &model::Verdict, judged: &model::Subject) -> bool {
         let before = |step: StartStep| was.get(&step).copied().unwrap_or_default();
         let is = worst_severities(verdict);
-        let told_apart = starts_on_some_hosts(verdict) && !self.somewhere.contains(&verdict.pool);
+        let newly_starts = starts_on_some_hosts(verdict) && !self.somewhere.contains(&verdict.pool);
         let mut steps = verdict.scenarios.iter().flat_map(|scenario| &scenario.steps);
         let no_worse = |step: &model::Step| {
-            let settled = told_apart && before(step.step) == StepSeverity::Unknown;
-            let as_before = step_severity(step) <= before(step.step) && !self.is_newly_unknown(step, told);
-            settled || as_before || (step.result == StepStatus::Unknown && self.was_already_unknown(step, told))
+            let settled = newly_starts && before(step.step) == StepSeverity::Unknown;
+            let as_before = step_severity(step) <= before(step.step) && !self.is_newly_unknown(step, judged);
+            settled || as_before || (step.result == StepStatus::Unknown && self.was_already_unknown(step, judged))
         };
         is.iter().any(|(step, end)| *end == StepSeverity::Passes && before(*step) != StepSeverity::Passes)
             && steps.all(no_worse)
     }
 
     /// Whether a step is undetermined only because of facts that were unknown before the change.
-    fn was_already_unknown(&self, step: &model::Step, told: &model::Subject) -> bool {
-        let mut keys = unknown_facts(step, told).peekable();
+    fn was_already_unknown(&self, step: &model::Step, judged: &model::Subject) -> bool {
+        let mut keys = unknown_facts(step, judged).peekable();
         keys.peek().is_some() && keys.all(|key| self.open.contains(key))
     }
 
     /// Whether a step is undetermined because of a fact that was known before the change.
-    fn is_newly_unknown(&self, step: &model::Step, told: &model::Subject) -> bool {
-        step.result == StepStatus::Unknown && unknown_facts(step, told).any(|key| !self.open.contains(key))
+    fn is_newly_unknown(&self, step: &model::Step, judged: &model::Subject) -> bool {
+        step.result == StepStatus::Unknown && unknown_facts(step, judged).any(|key| !self.open.contains(key))
     }
 
     pub(super) fn knowledge(&self) -> Knowledge {
@@ -283,8 +283,8 @@ fn select_target_pools<'a>(
 }
 
 /// Returns the keys of the unknown facts that a step needs.
-fn unknown_facts<'a>(step: &'a model::Step, told: &'a model::Subject) -> impl Iterator<Item = &'a String> {
-    let of = |id: &'a String| told.facts.iter().find(|fact| fact.id == *id && fact.state == FactState::Unknown);
+fn unknown_facts<'a>(step: &'a model::Step, judged: &'a model::Subject) -> impl Iterator<Item = &'a String> {
+    let of = |id: &'a String| judged.facts.iter().find(|fact| fact.id == *id && fact.state == FactState::Unknown);
     step.facts.iter().filter_map(of).map(|fact| &fact.key)
 }
 

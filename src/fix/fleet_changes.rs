@@ -184,22 +184,23 @@ fn candidate_for_pools(
     changes: Vec<(String, PoolChange)>,
     word: impl Fn(&PoolChange) -> String,
 ) -> Vec<FixCandidate> {
-    let mut told: Vec<(String, Vec<String>)> = Vec::new();
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for (pool, change) in &changes {
         let what = word(change);
-        match told.iter_mut().find(|(other, _)| *other == what) {
+        match groups.iter_mut().find(|(other, _)| *other == what) {
             Some((_, pools)) => pools.push(format!("`{pool}`")),
-            None => told.push((what, vec![format!("`{pool}`")])),
+            None => groups.push((what, vec![format!("`{pool}`")])),
         }
     }
-    if told.is_empty() {
+    if groups.is_empty() {
         return Vec::new();
     }
-    let told: Vec<String> = told.into_iter().map(|(what, pools)| format!("{what} on {}", pools.join(", "))).collect();
+    let parts: Vec<String> =
+        groups.into_iter().map(|(what, pools)| format!("{what} on {}", pools.join(", "))).collect();
     vec![FixCandidate {
         kind,
         step: 0,
-        title: told.join("; "),
+        title: parts.join("; "),
         safety: FixSafety::Manual,
         wish: ProposedChange::Pools(changes),
     }]

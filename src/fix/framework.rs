@@ -38,7 +38,7 @@ struct InstalledTorch<'a> {
     /// The build that it has.
     has: Option<String>,
     /// The build that the commands say.
-    said: Option<String>,
+    requested_build: Option<String>,
 }
 
 impl<'a> InstalledTorch<'a> {
@@ -55,9 +55,9 @@ impl<'a> InstalledTorch<'a> {
             PackageVersion::Range(_) => (None, None),
             PackageVersion::Unresolved(_) => return None,
         };
-        let said = local.or_else(|| package.variant.clone());
-        let has = case.component_fact(FactKey::ComponentVariant, name).or_else(|| said.clone());
-        Some(Self { name, package: Some(package), pinned, row, has, said })
+        let requested_build = local.or_else(|| package.variant.clone());
+        let has = case.component_fact(FactKey::ComponentVariant, name).or_else(|| requested_build.clone());
+        Some(Self { name, package: Some(package), pinned, row, has, requested_build })
     }
 
     /// Identifies torch only by its GPU code: the newest release with a build of the same code.
@@ -84,7 +84,7 @@ impl<'a> InstalledTorch<'a> {
             pinned: None,
             row: case.knowledge().torch_release(build.version)?,
             has,
-            said: None,
+            requested_build: None,
         })
     }
 
@@ -92,8 +92,8 @@ impl<'a> InstalledTorch<'a> {
     fn variant_safety(&self, case: &FixContext<'_>) -> FixSafety {
         let frameworks = case.knowledge().frameworks();
         let other = |name: &str| name != self.name && frameworks.iter().any(|row| row.component == name);
-        let alone = !case.image.components.iter().any(|one| other(&one.name)) && case.seen.code.is_empty();
-        if alone { FixSafety::Safe } else { FixSafety::Unsafe }
+        let is_only_framework = !case.image.components.iter().any(|one| other(&one.name)) && case.seen.code.is_empty();
+        if is_only_framework { FixSafety::Safe } else { FixSafety::Unsafe }
     }
 
     /// Returns the command that installs torch, if it does not pin the version.
@@ -104,13 +104,13 @@ impl<'a> InstalledTorch<'a> {
     /// Returns the change to a release and build, with the packages that have to change with it.
     fn build_change(&self, case: &FixContext<'_>, to: &TorchRow, build: Option<&str>) -> Option<ProposedChange> {
         let open = self.unpinned_command();
-        let stays = open.is_none() && to.version == self.row.version;
-        let changed = if stays { Vec::new() } else { companion_updates(case, self.name, to.version, open)? };
+        let keeps_release = open.is_none() && to.version == self.row.version;
+        let changed = if keeps_release { Vec::new() } else { companion_updates(case, self.name, to.version, open)? };
         Some(ProposedChange::Build {
             package: self.name.to_owned(),
             from: self.pinned.clone(),
             to: to.version.to_owned(),
-            old_build: self.said.clone(),
+            old_build: self.requested_build.clone(),
             build: build.map(str::to_owned),
             page: build.and_then(|build| build_index_url(case, self.name, build)),
             companions: [changed, bundled_libraries::bundled_companions(case, build.or(default_build(case, to)))]
@@ -171,8 +171,9 @@ pub(super) fn framework_variant_candidates(case: &FixContext<'_>) -> Vec<FixCand
         let version = torch.row.version;
         let same = if now == version { "the same release" } else { "the nearest known release," };
         let name = torch.name;
-        let said = describe_build(case, name, version, tag);
-        let title = format!("install {name}=={version}{said}, {same} for CUDA {}{python}", cuda_version_of_build(tag));
+        let build_suffix = describe_build(case, name, version, tag);
+        let title =
+            format!("install {name}=={version}{build_suffix}, {same} for CUDA {}{python}", cuda_version_of_build(tag));
         let safety = safety.max(dependent_wheel_safety(case, &torch, Some(tag)));
         let (title, safety) = match package_without_release(case, version, torch.unpinned_command(), Some(tag)) {
             Some(other) => (format!("{title}, and a release of {other} for it"), FixSafety::Manual),
@@ -201,8 +202,13 @@ fn dependent_wheel_safety(case: &FixContext<'_>, torch: &InstalledTorch<'_>, bui
     let of_others =
         case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip && one.name != torch.name);
     // What has the same build is changed with it.
-    let stays = |local: &str| Some(local) != torch.said.as_deref() && major(local).is_some_and(|own| own != now);
-    if of_others.filter_map(|one| one.version.local()).any(stays) { FixSafety::Manual } else { FixSafety::Safe }
+    let keeps_old_cuda =
+        |local: &str| Some(local) != torch.requested_build.as_deref() && major(local).is_some_and(|own| own != now);
+    if of_others.filter_map(|one| one.version.local()).any(keeps_old_cuda) {
+        FixSafety::Manual
+    } else {
+        FixSafety::Safe
+    }
 }
 
 /// Returns a package whose wheel is built for another torch release, such as `flash-attn==2.7.4+cu12torch2.6`.
@@ -292,9 +298,11 @@ fn torch_release_changes(
     for version in nearest_releases(&all, torch.row.version).into_iter().skip(places.start).take(places.len()) {
         let Some(row) = knowledge.torch_release(version) else { continue };
         let Some(python) = python_condition(case, torch.package, torch.row.version, version) else { continue };
-        let default = torch.said.is_none()
+        let default = torch.requested_build.is_none()
             && torch.package.is_none_or(|package| matches!(package.indexes, IndexSelection::Default));
-        let named = available_builds(case, row, torch.said.as_deref().or(torch.has.as_deref())).into_iter().map(Some);
+        let named = available_builds(case, row, torch.requested_build.as_deref().or(torch.has.as_deref()))
+            .into_iter()
+            .map(Some);
         let tags = default.then_some(None).into_iter().chain(named).take(most);
         for tag in tags {
             let name = torch.name;
@@ -313,8 +321,9 @@ fn torch_release_changes(
         }
     }
     // What stands in an index is nearer than what is written by hand.
-    let by_hand = |one: &ReleaseChange| one.2 == FixSafety::Manual;
-    let (written, manual): (Vec<ReleaseChange>, Vec<ReleaseChange>) = found.into_iter().partition(|one| !by_hand(one));
+    let is_manual = |one: &ReleaseChange| one.2 == FixSafety::Manual;
+    let (written, manual): (Vec<ReleaseChange>, Vec<ReleaseChange>) =
+        found.into_iter().partition(|one| !is_manual(one));
     let served = if places.start == 0 { find_index_candidates(case, torch) } else { Vec::new() };
     let served =
         served.into_iter().filter(|(same, ..)| !same).map(|(_, title, safety, wish)| (false, title, safety, wish));
@@ -366,7 +375,7 @@ fn component_of_distribution(knowledge: Knowledge, distribution: &str) -> Option
 
 /// Whether a release of a distribution pins the torch version.
 fn pins_torch(knowledge: Knowledge, distribution: &str, version: &str) -> bool {
-    let mut rows = knowledge.torch_requirements_of(distribution);
+    let mut rows = knowledge.torch_requirements_on_build_indexes(distribution);
     rows.any(|row| row.version == version && !row.unasked && row.range.starts_with("=="))
 }
 

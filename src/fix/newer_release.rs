@@ -104,7 +104,7 @@ fn required_drivers(case: &FixContext<'_>, tried: &TestedFix) -> Vec<model::FixD
     for pool in case.target_pools() {
         alike.entry(minimum_driver::pool_equivalence_key(pool, knowledge)).or_default().push(pool);
     }
-    let mut told: Vec<(Vec<String>, Vec<StartingReleases>)> = Vec::new();
+    let mut pool_ranges: Vec<(Vec<String>, Vec<StartingReleases>)> = Vec::new();
     let mut groups: Vec<Vec<&Pool>> = alike.into_values().collect();
     groups.sort_by_key(|pools| {
         case.target_pools().position(|one| pools.first().is_some_and(|pool| pool.name == one.name))
@@ -114,9 +114,9 @@ fn required_drivers(case: &FixContext<'_>, tried: &TestedFix) -> Vec<model::FixD
         let images = SubjectImages::infer(subject, &first.platforms(knowledge), case.settings.as_of, knowledge);
         let ranges = minimum_driver::find_starting_releases(&images, first, knowledge);
         let names = pools.iter().map(|pool| pool.name.value.clone());
-        match told.iter_mut().find(|(_, known)| *known == ranges) {
+        match pool_ranges.iter_mut().find(|(_, known)| *known == ranges) {
             Some((known, _)) => known.extend(names),
-            None => told.push((names.collect(), ranges)),
+            None => pool_ranges.push((names.collect(), ranges)),
         }
     }
     let of_range = |pools: &[String], one: &StartingReleases| model::FixDrivers {
@@ -125,5 +125,5 @@ fn required_drivers(case: &FixContext<'_>, tried: &TestedFix) -> Vec<model::FixD
         from: one.from.to_string(),
         to: one.to.map(|to| to.to_string()),
     };
-    told.iter().flat_map(|(pools, ranges)| ranges.iter().map(|one| of_range(pools, one))).collect()
+    pool_ranges.iter().flat_map(|(pools, ranges)| ranges.iter().map(|one| of_range(pools, one))).collect()
 }

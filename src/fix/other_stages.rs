@@ -71,13 +71,14 @@ fn is_known_image(image: &ImageReference, knowledge: Knowledge) -> bool {
     if !knowledge.is_cuda_repository(&repository) {
         return false;
     }
-    let Some(asked) = CudaTag::parse(tag) else { return false };
-    let words = knowledge.cudnn_tags().iter().find(|row| row.version == asked.version).map_or(&[][..], |row| row.words);
-    knowledge.withdrawn_tag(&repository, asked.version).is_none()
-        && asked.cudnn.is_none_or(|word| words.contains(&word))
+    let Some(cuda_tag) = CudaTag::parse(tag) else { return false };
+    let words =
+        knowledge.cudnn_tags().iter().find(|row| row.version == cuda_tag.version).map_or(&[][..], |row| row.words);
+    knowledge.withdrawn_tag(&repository, cuda_tag.version).is_none()
+        && cuda_tag.cudnn.is_none_or(|word| words.contains(&word))
         && knowledge
-            .cuda_image(asked.version)
-            .is_some_and(|row| row.flavours.contains(&asked.flavour) && row.os.contains(&asked.os))
+            .cuda_image(cuda_tag.version)
+            .is_some_and(|row| row.flavours.contains(&cuda_tag.flavour) && row.os.contains(&cuda_tag.os))
 }
 
 #[cfg(test)]

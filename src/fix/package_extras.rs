@@ -18,18 +18,18 @@ pub(super) fn extra_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidat
     let rows = || knowledge.dependencies_with_gpu_code().iter().filter(|row| row.same && !row.extra.is_empty());
     let mut found: Vec<FixCandidate> = Vec::new();
     for row in rows() {
-        let (Some(asked), Some(brought)) =
+        let (Some(package), Some(dependency)) =
             (last_pip_package(&case.seen, row.distribution), last_pip_package(&case.seen, row.requires))
         else {
             continue;
         };
-        if brought.command != asked.command {
+        if dependency.command != package.command {
             continue;
         }
-        let now = build_for_extra(case, asked, row.requires).map(|build| build.version);
-        let pinned = asked.version.is_exact();
+        let now = build_for_extra(case, package, row.requires).map(|build| build.version);
+        let pinned = package.version.is_exact();
         let other = |one: &&DependencyRow| {
-            let version = build_for_extra(case, asked, one.requires).map(|build| build.version);
+            let version = build_for_extra(case, package, one.requires).map(|build| build.version);
             one.distribution == row.distribution
                 && one.requires != row.requires
                 && extra_without_digits(one.extra) == extra_without_digits(row.extra)
@@ -38,10 +38,10 @@ pub(super) fn extra_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidat
         let mut others: Vec<&DependencyRow> = rows().filter(other).collect();
         others.sort_by(|one, other| compare_natural(other.extra, one.extra));
         for other in others {
-            let Some(then) = build_for_extra(case, asked, other.requires) else { continue };
+            let Some(then) = build_for_extra(case, package, other.requires) else { continue };
             let Some(cuda) = then.cuda else { continue };
             let name = row.distribution;
-            let title = match &asked.version {
+            let title = match &package.version {
                 PackageVersion::Exact(version) => {
                     format!("install {name}[{}]=={}, the same release for CUDA {cuda}", other.extra, version.public())
                 }
@@ -80,8 +80,9 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
     };
     for package in case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip) {
         let name = &package.name;
-        let along = |row: &RequiredLibrariesRow| row.distribution == *name && row.along && row.with.is_none();
-        if package.no_deps && knowledge.required_libraries().iter().any(along) {
+        let installs_libraries =
+            |row: &RequiredLibrariesRow| row.distribution == *name && row.along && row.with.is_none();
+        if package.no_deps && knowledge.required_libraries().iter().any(installs_libraries) {
             let title = format!("install {name} with its dependencies, without --no-deps");
             add(title, ProposedChange::Whole { package: name.to_string() });
         }
@@ -113,15 +114,19 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
 
 /// Returns the build that an extra installs. It is the pinned release, else the newest of the day that the specifier
 /// admits and that has a wheel for the image's Python.
-fn build_for_extra(case: &FixContext<'_>, asked: &ObservedPackage, brings: &str) -> Option<&'static FrameworkBuildRow> {
+fn build_for_extra(
+    case: &FixContext<'_>,
+    package: &ObservedPackage,
+    brings: &str,
+) -> Option<&'static FrameworkBuildRow> {
     let knowledge = case.knowledge();
     let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == brings);
-    let python = case.python_version(asked);
+    let python = case.python_version(package);
     let there = |row: &&FrameworkBuildRow| {
         python.as_ref().is_none_or(|python| may_have_wheel(knowledge, brings, row.version, python))
     };
     let mut rows = rows.filter(there);
-    match &asked.version {
+    match &package.version {
         PackageVersion::Exact(version) => rows.find(|row| row.version == version.public()),
         PackageVersion::Range(range) => {
             let day = case.seen.as_of.or(case.settings.as_of);

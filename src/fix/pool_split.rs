@@ -10,7 +10,7 @@ use crate::report::kinds::{ChangeKind, VerdictKind};
 /// Describes the smallest split of the pools; `None` where one change suffices or nothing helps.
 pub(super) fn describe_split(case: &FixContext<'_>, tried: &[TestedFix]) -> Option<String> {
     let before = trial_verdicts(case.before);
-    let wanted: BTreeSet<&str> = before
+    let decided_pools: BTreeSet<&str> = before
         .iter()
         .filter(|one| matches!(one.fate, VerdictKind::Starts | VerdictKind::Fails))
         .map(|one| one.pool.as_str())
@@ -18,14 +18,17 @@ pub(super) fn describe_split(case: &FixContext<'_>, tried: &[TestedFix]) -> Opti
     let starts = |list: &'_ [crate::fix::TrialVerdict]| -> BTreeSet<String> {
         list.iter().filter(|one| one.fate == VerdictKind::Starts).map(|one| one.pool.clone()).collect()
     };
-    let whole = |set: &BTreeSet<String>| wanted.iter().all(|pool| set.contains(*pool));
+    let whole = |set: &BTreeSet<String>| decided_pools.iter().all(|pool| set.contains(*pool));
     let of_image = |one: &&TestedFix| one.kind.changes_image();
     let mut images: Vec<(String, BTreeSet<String>)> = vec![("the image as it is".to_owned(), starts(&before))];
     images.extend(tried.iter().filter(of_image).map(|one| (one.title.clone(), starts(&one.fates))));
-    if wanted.len() == 1 && tried.is_empty() && before.iter().any(|one| one.fate == VerdictKind::Fails) {
-        return Some(format!("no known change makes it start on {}", quoted_pool_names(&owned_pool_names(&wanted))));
+    if decided_pools.len() == 1 && tried.is_empty() && before.iter().any(|one| one.fate == VerdictKind::Fails) {
+        return Some(format!(
+            "no known change makes it start on {}",
+            quoted_pool_names(&owned_pool_names(&decided_pools))
+        ));
     }
-    if wanted.len() < 2 || images.iter().any(|(_, set)| whole(set)) {
+    if decided_pools.len() < 2 || images.iter().any(|(_, set)| whole(set)) {
         return None;
     }
     let both = images.iter().enumerate().find_map(|(at, (title, set))| {
@@ -43,7 +46,7 @@ pub(super) fn describe_split(case: &FixContext<'_>, tried: &[TestedFix]) -> Opti
              for {on}, and {second} for {rest}{driver}"
         ));
     }
-    let never: BTreeSet<String> = owned_pool_names(&wanted)
+    let never: BTreeSet<String> = owned_pool_names(&decided_pools)
         .into_iter()
         .filter(|pool| !images.iter().any(|(_, set)| set.contains(pool)))
         .collect();

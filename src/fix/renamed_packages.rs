@@ -20,7 +20,7 @@ pub(super) fn renamed_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandid
             PackageVersion::Range(_) | PackageVersion::Unresolved(_) => continue,
         };
         // Others that are built on it want the name that they ask for.
-        let alone = case.image.components.iter().filter(|one| one.name != row.component).count() == 0;
+        let is_only_component = case.image.components.iter().filter(|one| one.name != row.component).count() == 0;
         for (other, build) in sibling_distributions(knowledge, row, version) {
             let there = |python: String| may_have_wheel(knowledge, other.distribution, build.version, &python);
             let twice = last_pip_package(&case.seen, other.distribution).is_some();
@@ -28,7 +28,7 @@ pub(super) fn renamed_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandid
             let name = other.distribution;
             let (title, safety) = match version {
                 Some(version) => {
-                    let safety = if alone { FixSafety::Safe } else { FixSafety::Unsafe };
+                    let safety = if is_only_component { FixSafety::Safe } else { FixSafety::Unsafe };
                     (format!("install {name}=={version}, the same release for CUDA {cuda}"), safety)
                 }
                 None => (format!("install {name}, the newest release for CUDA {cuda}"), FixSafety::Unsafe),

@@ -46,11 +46,12 @@ pub fn repair_subject(
         }
         let found = search_fixes(TargetPools::Failing, &kinds, &now, &judged, settings, &means);
         let may = |one: &TestedFix| one.safety <= least && !one.edits.is_empty() && one.breaks.is_empty();
-        let wanted = |one: &TestedFix| {
+        let resolves_error = |one: &TestedFix| {
             let mut errors = judged.findings.iter().filter(|finding| finding.severity == FindingSeverity::Error);
             errors.any(|finding| one.cures.iter().any(|pool| finding.pools.contains(pool)))
         };
-        let Some(best) = safest_fix(found.tried.into_iter().filter(|one| may(one) && wanted(one)).collect()) else {
+        let Some(best) = safest_fix(found.tried.into_iter().filter(|one| may(one) && resolves_error(one)).collect())
+        else {
             break;
         };
         let Some(texts) = edited_texts(&sources, &best.edits) else { break };

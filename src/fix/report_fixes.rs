@@ -58,10 +58,15 @@ pub fn add_fixes(
     crew: &ThreadBudget,
 ) {
     let parts = [&[SearchPart::Failing, SearchPart::Newer][..], &[SearchPart::Open, SearchPart::Supposed]];
-    let asked = [has_certain_errors(judged), judged.findings.iter().any(is_about_unknown_verdict)];
-    let asked: Vec<SearchPart> =
-        parts.iter().zip(asked).filter(|(_, asked)| *asked).flat_map(|(parts, _)| *parts).copied().collect();
-    let mut looked = run_searches(&asked, judged, subject, settings, hosts, crew);
+    let enabled = [has_certain_errors(judged), judged.findings.iter().any(is_about_unknown_verdict)];
+    let selected_parts: Vec<SearchPart> = parts
+        .iter()
+        .zip(enabled)
+        .filter(|(_, is_enabled)| *is_enabled)
+        .flat_map(|(parts, _)| *parts)
+        .copied()
+        .collect();
+    let mut looked = run_searches(&selected_parts, judged, subject, settings, hosts, crew);
     if let Some(found) = attach_fixes_to_errors(judged, &mut looked, settings) {
         add_incomplete_search_note(judged, found.cut);
         judged.inspected.notes.extend(judged.split.clone());
@@ -93,8 +98,9 @@ pub fn add_fixes_to_errors(
     hosts: &FleetHosts,
     crew: &ThreadBudget,
 ) {
-    let asked: &[SearchPart] = if has_certain_errors(judged) { &[SearchPart::Failing, SearchPart::Newer] } else { &[] };
-    let mut looked = run_searches(asked, judged, subject, settings, hosts, crew);
+    let selected_parts: &[SearchPart] =
+        if has_certain_errors(judged) { &[SearchPart::Failing, SearchPart::Newer] } else { &[] };
+    let mut looked = run_searches(selected_parts, judged, subject, settings, hosts, crew);
     attach_fixes_to_errors(judged, &mut looked, settings);
 }
 
@@ -187,10 +193,10 @@ fn attach_fixes(
     judged: &mut model::Subject,
     found: &FixSearchResult,
     sources: &Sources,
-    (wanted, most): (&dyn Fn(&model::Finding) -> bool, usize),
+    (is_selected, most): (&dyn Fn(&model::Finding) -> bool, usize),
     helped: impl Fn(&TestedFix) -> [&Vec<String>; 2],
 ) {
-    for finding in judged.findings.iter_mut().filter(|finding| wanted(finding)) {
+    for finding in judged.findings.iter_mut().filter(|finding| is_selected(finding)) {
         let helps = |one: &&TestedFix| helped(one).into_iter().flatten().any(|pool| finding.pools.contains(pool));
         let helping: Vec<&TestedFix> = found.tried.iter().filter(helps).collect();
         let on = |one: &TestedFix| -> BTreeSet<String> {
@@ -202,8 +208,8 @@ fn attach_fixes(
                 let written = other.safety < FixSafety::Manual && other.breaks.is_empty();
                 written && !matches!(other.wish, ProposedChange::All(_)) && on(one).is_subset(&on(other))
             };
-            let by_hand = matches!(one.wish, ProposedChange::All(_)) && one.safety == FixSafety::Manual;
-            by_hand && helping.iter().any(|other| single(&other))
+            let is_manual_combination = matches!(one.wish, ProposedChange::All(_)) && one.safety == FixSafety::Manual;
+            is_manual_combination && helping.iter().any(|other| single(&other))
         };
         let (beaten, first): (Vec<&TestedFix>, Vec<&TestedFix>) = helping.iter().copied().partition(is_beaten);
         finding.fixes = first.into_iter().chain(beaten).take(most).map(|one| to_report_fix(one, sources)).collect();

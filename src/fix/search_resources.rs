@@ -38,9 +38,9 @@ impl<'a> SearchResources<'a> {
         day: Option<Date>,
         settings: AnalysisSettings<'_>,
     ) -> Arc<FleetHosts> {
-        let asked = (pool.name.value.clone(), driver, day);
+        let key = (pool.name.value.clone(), driver, day);
         let kept = || self.upgraded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept().1.get(&asked) {
+        if let Some(known) = kept().1.get(&key) {
             return Arc::clone(known);
         }
         let fleet = single_pool_fleet(with_driver(pool, driver), settings.fleet);
@@ -48,7 +48,7 @@ impl<'a> SearchResources<'a> {
         let (room, all) = &mut *kept();
         if let Some(left) = room.checked_sub(made.of_pool(0).map_or(0, <[_]>::len)) {
             *room = left;
-            all.insert(asked, Arc::clone(&made));
+            all.insert(key, Arc::clone(&made));
         }
         made
     }

@@ -93,7 +93,7 @@ pub(super) fn apply_to_observations(
         ProposedChange::EnvWithout { name, holds } => {
             let (Ok(value), _) = seen.env.get(name)? else { return None };
             let left: Vec<&str> =
-                value.split(':').filter(|piece| !holds.iter().any(|held| piece.contains(held))).collect();
+                value.split(':').filter(|piece| !holds.iter().any(|substring| piece.contains(substring))).collect();
             let value = left.join(":");
             let id = fact(FactKey::Env, Some(name), &value);
             new.env.insert(name.clone(), (Ok(value), id));
@@ -103,8 +103,8 @@ pub(super) fn apply_to_observations(
         }
         ProposedChange::DropFiles(paths) => new.files.retain(|path, _| !paths.contains(path)),
         ProposedChange::DropCompat => {
-            let gone = ValueState::Absent { searched: REMOVED_BY_COMMAND };
-            let id = new.facts.add(FactKey::File, Some(COMPAT_ROOT), gone, Evidence::Leaf(vec![SIMULATED_ORIGIN]));
+            let absent = ValueState::Absent { searched: REMOVED_BY_COMMAND };
+            let id = new.facts.add(FactKey::File, Some(COMPAT_ROOT), absent, Evidence::Leaf(vec![SIMULATED_ORIGIN]));
             new.base_changes.removed.push((COMPAT_ROOT.to_owned(), id));
             new.files.retain(|path, _| !is_in_compat_tree(split_path(path).0));
             new.packages

@@ -34,12 +34,13 @@ pub(super) fn find_stale_reference(
             edits.iter().any(|edit| edit.source == source && meets(edit))
         };
         let elsewhere = instructions_of_unrelated_stages(case, source, edits);
-        let apart = |span: Span| elsewhere.iter().any(|stage| stage.start <= span.start && span.end <= stage.end);
-        let stays = |span: &Span| !changed(*span) && !apart(*span);
+        let is_unrelated =
+            |span: Span| elsewhere.iter().any(|stage| stage.start <= span.start && span.end <= stage.end);
+        let is_kept = |span: &Span| !changed(*span) && !is_unrelated(*span);
         let address = |span: Span| text.get(span.start..span.end).unwrap_or_default();
         wheel_addresses(text)
             .into_iter()
-            .filter(stays)
+            .filter(is_kept)
             .map(address)
             .any(|one| is_address_for_other_build(one, (goes, major)))
     });

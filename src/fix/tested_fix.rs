@@ -117,7 +117,7 @@ pub(super) fn test_candidate(
     if wish.drops_compat() && outcome.fates.iter().filter(started).any(|one| one.minor) {
         also(&mut title, MINOR_VERSION_NOTE);
     }
-    if let Some(why) = outcome.by_hand {
+    if let Some(why) = outcome.manual_reason {
         also(&mut title, why);
     }
     // What takes its wheels from a mirror may have no way to another index.

@@ -163,17 +163,17 @@ mod tests {
         for threads in [0, 1, 2, 5] {
             let crew = ThreadBudget::new(threads);
             for enough in [1, 7, 150, 300, 400] {
-                let mut taken = Vec::new();
+                let mut results = Vec::new();
                 crew.process_in_order(
                     &items,
                     |item| item * 2,
                     |result| {
-                        taken.push(result);
-                        taken.len() < enough
+                        results.push(result);
+                        results.len() < enough
                     },
                 );
                 let expected: Vec<usize> = items.iter().map(|item| item * 2).take(enough).collect();
-                assert_eq!(taken, expected, "{threads} threads, {enough} wanted");
+                assert_eq!(results, expected, "{threads} threads, {enough} wanted");
             }
             assert_eq!(
                 available_threads(&crew),
@@ -195,16 +195,16 @@ mod tests {
     fn items_are_processed_in_parallel_within_the_budget() {
         // Nobody comes past it alone.
         let (met, crew) = (Barrier::new(2), ThreadBudget::new(2));
-        let mut taken = 0;
+        let mut processed = 0;
         crew.process_in_order(
             &[(); 2],
             |()| met.wait(),
             |_| {
-                taken += 1;
+                processed += 1;
                 true
             },
         );
-        assert_eq!(taken, 2);
+        assert_eq!(processed, 2);
         let (busy, most, crew) = (AtomicUsize::new(0), AtomicUsize::new(0), ThreadBudget::new(3));
         let inner = |_: &usize| {
             most.fetch_max(busy.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);

@@ -98,14 +98,14 @@ impl<'a> TrialRunner<'a> {
     ) {
         let means = self.means;
         let (left, ahead) = (AtomicUsize::new(self.left), AtomicUsize::new(self.left));
-        let alone = |item: &T| {
+        let run_item = |item: &T| {
             let left = left.load(Ordering::Relaxed);
             let mut own = TrialRunner { means, left, ahead: Some(&ahead), short: false };
             let result = work(item, &mut own);
             (result, (!own.short).then(|| left - own.left))
         };
         let mut items_then = items.iter();
-        means.crew.process_in_order(items, alone, |(result, used)| {
+        means.crew.process_in_order(items, run_item, |(result, used)| {
             let item = items_then.next();
             let result = match (item, used.filter(|used| *used <= self.left)) {
                 (_, Some(used)) => {
@@ -139,7 +139,7 @@ pub(super) struct TrialOutcome {
     /// Whether the edits add an index although the build uses a private one.
     pub(super) elsewhere: bool,
     /// Why the change cannot be written automatically.
-    pub(super) by_hand: Option<&'static str>,
+    pub(super) manual_reason: Option<&'static str>,
     pub(super) subject: Option<AnalysisSubject>,
     pub(super) fates: Vec<TrialVerdict>,
 }
@@ -149,9 +149,9 @@ impl TrialOutcome {
     fn without_edits(
         fates: Vec<TrialVerdict>,
         subject: Option<AnalysisSubject>,
-        by_hand: Option<&'static str>,
+        manual_reason: Option<&'static str>,
     ) -> Self {
-        Self { edits: Vec::new(), elsewhere: false, by_hand, subject, fates }
+        Self { edits: Vec::new(), elsewhere: false, manual_reason, subject, fates }
     }
 }
 
@@ -172,7 +172,12 @@ impl TrialRunner<'_> {
     }
 
     /// Runs one trial of a change, with the requested detail.
-    fn run_trial(&mut self, case: &FixContext<'_>, wish: &ProposedChange, told: TrialDetail) -> Option<TrialOutcome> {
+    fn run_trial(
+        &mut self,
+        case: &FixContext<'_>,
+        wish: &ProposedChange,
+        trial_detail: TrialDetail,
+    ) -> Option<TrialOutcome> {
         if let ProposedChange::Pools(changes) = wish {
             let fates = self.judge_with_pool_changes(case, changes);
             return Some(TrialOutcome::without_edits(fates, None, None));
@@ -184,7 +189,7 @@ impl TrialRunner<'_> {
             }
             let subject = subject_with_observations(case.subject, case.before, seen);
             return Some(TrialOutcome::without_edits(
-                self.judge_changed_subject(case, &subject, told),
+                self.judge_changed_subject(case, &subject, trial_detail),
                 Some(subject),
                 None,
             ));
@@ -210,8 +215,8 @@ impl TrialRunner<'_> {
             if !self.take_trial() {
                 return None;
             }
-            let fates = self.judge_changed_subject(case, &seen, told);
-            return Some(TrialOutcome { edits, elsewhere, by_hand: None, subject: Some(subject), fates });
+            let fates = self.judge_changed_subject(case, &seen, trial_detail);
+            return Some(TrialOutcome { edits, elsewhere, manual_reason: None, subject: Some(subject), fates });
         }
         // What somebody names in a text that is not edited is changed there by hand.
         let (seen, why) = match hindered {
@@ -225,7 +230,7 @@ impl TrialRunner<'_> {
         if !self.take_trial() {
             return None;
         }
-        Some(TrialOutcome::without_edits(self.judge_changed_subject(case, &seen, told), None, Some(why)))
+        Some(TrialOutcome::without_edits(self.judge_changed_subject(case, &seen, trial_detail), None, Some(why)))
     }
 
     /// Judges a changed subject on the aimed pools, and on all others if it helps on one.
@@ -233,7 +238,7 @@ impl TrialRunner<'_> {
         &self,
         case: &FixContext<'_>,
         subject: &AnalysisSubject,
-        told: TrialDetail,
+        trial_detail: TrialDetail,
     ) -> Vec<TrialVerdict> {
         let inferred = InferenceCache::default();
         let judged = |pools: &[String], detail| {
@@ -247,7 +252,7 @@ impl TrialRunner<'_> {
         let [aimed, others] =
             [aimed, others].map(|list| list.into_iter().map(|one| one.pool.clone()).collect::<Vec<String>>());
         let settings = AnalysisSettings { pools: &aimed, detail: ReportDetail::Steps, ..case.settings };
-        let mut found = match told {
+        let mut found = match trial_detail {
             TrialDetail::Ends => return trial_verdicts(&judged(&aimed, ReportDetail::Fates)),
             TrialDetail::Fates => trial_verdicts_with_steps(case, &judged(&aimed, ReportDetail::Steps)),
             TrialDetail::Help => {
@@ -313,8 +318,8 @@ impl TrialRunner<'_> {
                 }
                 _ => Arc::new(FleetHosts::for_fleet(settings)),
             };
-            let told = judge::judge_with_goals(subject, settings, &hosts, inferred, &mut case.new_search_state());
-            for fate in trial_verdicts_with_steps(case, &told) {
+            let judged = judge::judge_with_goals(subject, settings, &hosts, inferred, &mut case.new_search_state());
+            for fate in trial_verdicts_with_steps(case, &judged) {
                 if let Some(known) = found.iter_mut().find(|one| one.pool == fate.pool) {
                     *known = fate;
                 }
@@ -350,14 +355,14 @@ fn observations_on_platform<'a>(subject: &'a AnalysisSubject, platform: &str) ->
 }
 
 /// Returns the verdicts of a subject judged step by step, marking pools on which the old failure is gone.
-fn trial_verdicts_with_steps(case: &FixContext<'_>, told: &model::Subject) -> Vec<TrialVerdict> {
-    let mut found = trial_verdicts(told);
+fn trial_verdicts_with_steps(case: &FixContext<'_>, judged: &model::Subject) -> Vec<TrialVerdict> {
+    let mut found = trial_verdicts(judged);
     let was =
         |pool: &str| whole_subject_verdicts(case.before).any(|one| one.pool == pool && case.aim.includes(one.fate));
     let open = |one: &TrialVerdict| TargetPools::Open.includes(one.fate) && was(&one.pool);
     for one in &mut found {
-        let verdict = whole_subject_verdicts(told).find(|told| told.pool == one.pool);
-        one.lifted = open(one) && verdict.is_some_and(|verdict| case.is_resolved(verdict, told));
+        let verdict = whole_subject_verdicts(judged).find(|other| other.pool == one.pool);
+        one.lifted = open(one) && verdict.is_some_and(|verdict| case.is_resolved(verdict, judged));
     }
     found
 }
@@ -402,11 +407,11 @@ mod tests {
     fn what_is_tried_ahead_takes_from_nobody_before_it() {
         let lists = [vec![3, 0, 5], vec![], vec![7, 9, 9], vec![2; 30], vec![1], vec![40, 1, 7, 3]];
         for left in 0..140 {
-            let alone = run_lists(&lists, 1, left);
-            let all: usize = alone.0.iter().flatten().sum();
-            assert_eq!(all + alone.1, left, "every trial is counted once");
+            let sequential = run_lists(&lists, 1, left);
+            let all: usize = sequential.0.iter().flatten().sum();
+            assert_eq!(all + sequential.1, left, "every trial is counted once");
             for threads in [2, 4] {
-                assert_eq!(run_lists(&lists, threads, left), alone, "{left} trials, {threads} threads");
+                assert_eq!(run_lists(&lists, threads, left), sequential, "{left} trials, {threads} threads");
             }
         }
         let enough = run_lists(&lists, 2, 1_000);

@@ -70,7 +70,7 @@ pub(super) fn nearest_releases<'a>(all: &[&'a str], now: &str) -> Vec<&'a str> {
 pub(super) fn known_releases(knowledge: Knowledge, distribution: &str) -> Vec<&'static str> {
     let whole = |version: &str| version.matches('.').count() >= 2;
     let builds = knowledge.framework_builds().iter().filter(|row| row.distribution == distribution);
-    let pins = knowledge.torch_requirements_of(distribution);
+    let pins = knowledge.torch_requirements_on_build_indexes(distribution);
     let mut found: Vec<&'static str> =
         builds.map(|row| row.version).chain(pins.map(|row| row.version)).filter(|version| whole(version)).collect();
     found.sort_by(|one, other| compare_natural(one, other));
@@ -98,11 +98,11 @@ pub(super) fn python_condition(
 ) -> Option<String> {
     let Some(package) = package else { return Some(String::new()) };
     let known = case.python_version(package);
-    let wanted = match &known {
+    let required_python = match &known {
         Some(python) => RequiredPython::Known(python),
         None => case.newest_possible_python(package).map_or(RequiredPython::Unknown, RequiredPython::Newest),
     };
-    wheel_condition(case.knowledge(), &package.name, (from, to), wanted)
+    wheel_condition(case.knowledge(), &package.name, (from, to), required_python)
 }
 
 /// Returns the condition under which a release has a wheel for the required Python; `None` where it has none.
@@ -110,13 +110,13 @@ fn wheel_condition(
     knowledge: Knowledge,
     distribution: &str,
     (from, to): (&str, &str),
-    wanted: RequiredPython<'_>,
+    required_python: RequiredPython<'_>,
 ) -> Option<String> {
     let has = |version: &str, python: &str| may_have_wheel(knowledge, distribution, version, python);
     let pythons = || knowledge.torch_pythons().iter().map(|row| row.python);
     let until = |newest: &str| pythons().filter(|python| compare_natural(python, newest).is_le()).collect::<Vec<_>>();
     let of_day = |newest: &str| until(newest).into_iter().rfind(|python| has(from, python));
-    match wanted {
+    match required_python {
         RequiredPython::Known(python) => return has(to, python).then(String::new),
         RequiredPython::Newest(python) if let Some(python) = of_day(python) => {
             return has(to, python).then(String::new);
@@ -149,13 +149,13 @@ pub(super) fn may_have_wheel(knowledge: Knowledge, distribution: &str, version: 
     if knowledge.has_variants(distribution) {
         return of_torch(version);
     }
-    let mut pins = knowledge.torch_requirements_of(distribution);
+    let mut pins = knowledge.torch_requirements_on_build_indexes(distribution);
     let pin = pins.find(|row| row.version == version).map(|row| row.range);
     let pinned = pin.and_then(|pin| pin.strip_prefix("==")).filter(|pin| !pin.contains(['*', ',']));
     let mut rows = knowledge.wheel_pythons().iter().filter(|row| row.distribution == distribution).peekable();
-    let told = rows.peek().is_some();
+    let is_listed = rows.peek().is_some();
     let there = rows.any(|row| row.python == python && within(row.first, row.last, version));
-    (!told || there) && pinned.is_none_or(of_torch)
+    (!is_listed || there) && pinned.is_none_or(of_torch)
 }
 
 /// Returns the package versions that must change with torch; `None` where a pinned one has no known match.
@@ -174,7 +174,7 @@ pub(super) fn companion_updates(
         }
         let PackageVersion::Exact(text) = &package.version else { continue };
         let from = text.public();
-        let rows = || knowledge.torch_requirements_of(&package.name);
+        let rows = || knowledge.torch_requirements_on_build_indexes(&package.name);
         let Some(own) = rows().find(|row| row.version == from) else { continue };
         if own.range.is_empty() || range_contains(own.range, version) == Some(true) {
             continue;
@@ -210,7 +210,8 @@ pub(super) fn package_without_release<'a>(
 fn newest_release_omits_torch(knowledge: Knowledge, package: &ObservedPackage, build: &str) -> bool {
     let PackageVersion::Range(range) = &package.version else { return false };
     let admitted = |row: &&RequiresDistRow| range.admits(row.version);
-    let rows = knowledge.torch_requirements_of(&package.name).filter(|row| row.version != "*").filter(admitted);
+    let rows =
+        knowledge.torch_requirements_on_build_indexes(&package.name).filter(|row| row.version != "*").filter(admitted);
     let Some(newest) = rows.max_by(|one, other| compare_natural(one.version, other.version)) else { return false };
     let torch = newest.range.strip_prefix("==").and_then(|torch| knowledge.torch_release(torch));
     let is_built = knowledge.is_built_with_torch(&package.name);
@@ -236,7 +237,8 @@ fn matching_release(
     open: Option<u32>,
 ) -> MatchingRelease {
     let PackageVersion::Range(range) = &package.version else { return MatchingRelease::Free };
-    let mut rows = knowledge.torch_requirements_of(&package.name).filter(|row| row.version != "*").peekable();
+    let mut rows =
+        knowledge.torch_requirements_on_build_indexes(&package.name).filter(|row| row.version != "*").peekable();
     if rows.peek().is_none() || open != Some(package.command) {
         return MatchingRelease::Free;
     }
@@ -326,7 +328,7 @@ mod tests {
         let knowledge = Knowledge::built_in();
         let needs = |text: &str| Some(format!(", which requires Python {text}"));
         let fits = || Some(String::new());
-        for (name, from, to, wanted, expected) in [
+        for (name, from, to, required_python, expected) in [
             ("torch", "2.9.1", "2.9.0", RequiredPython::Unknown, fits()),
             ("torch", "1.12.1", "1.13.1", RequiredPython::Unknown, fits()),
             ("torch", "2.9.1", "2.7.1", RequiredPython::Unknown, needs("3.9 to 3.13")),
@@ -347,7 +349,11 @@ mod tests {
             ("tensorflow", "2.20.0", "2.18.0", RequiredPython::Unknown, needs("3.9 to 3.12")),
             ("cupy-cuda12x", "13.4.0", "13.3.0", RequiredPython::Unknown, fits()),
         ] {
-            assert_eq!(wheel_condition(knowledge, name, (from, to), wanted), expected, "{name} {from} {to} {wanted:?}");
+            assert_eq!(
+                wheel_condition(knowledge, name, (from, to), required_python),
+                expected,
+                "{name} {from} {to} {required_python:?}"
+            );
         }
     }
 }

@@ -165,6 +165,6 @@ fn mig_division_suffix(pool: &Pool, name: &str) -> String {
     if specs().all(|spec| spec.mig.is_none()) {
         return String::new();
     }
-    let told: Vec<String> = specs().map(|spec| mig_division_text(spec.mig.as_deref())).collect();
-    format!(" ({})", told.join(" or "))
+    let divisions: Vec<String> = specs().map(|spec| mig_division_text(spec.mig.as_deref())).collect();
+    format!(" ({})", divisions.join(" or "))
 }

@@ -275,8 +275,12 @@ fn read_pool(reader: &mut Reader, span: Span, table: &DeTable<'_>) -> Option<Poo
                 }
             }
             _ => match MISNAMED_KEYS.iter().find(|(other, _)| *other == key) {
-                Some((_, meant)) => {
-                    reader.report(key_span, format!("unknown key `{key}`"), Some(format!("did you mean `{meant}`?")));
+                Some((_, correct_key)) => {
+                    reader.report(
+                        key_span,
+                        format!("unknown key `{key}`"),
+                        Some(format!("did you mean `{correct_key}`?")),
+                    );
                 }
                 None => reader.unknown_key(key, key_span, KEYS),
             },
@@ -295,9 +299,9 @@ const ENGINES: &[&str] = &["docker", "podman", "containerd", "cri-o", "nerdctl"]
 fn parse_engine(text: &str) -> Result<String, String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     if let Some(name) = words.first().filter(|name| !ENGINES.contains(name))
-        && let Some(meant) = nearest_word(name, ENGINES.iter().copied())
+        && let Some(suggestion) = nearest_word(name, ENGINES.iter().copied())
     {
-        return Err(format!("unknown engine `{name}`: did you mean `{meant}`?"));
+        return Err(format!("unknown engine `{name}`: did you mean `{suggestion}`?"));
     }
     let good = match words.as_slice() {
         [_] => true,

@@ -71,7 +71,7 @@ fn a_name_is_enough() {
 }
 
 #[test]
-fn an_engine_that_is_no_misspelt_one_is_taken() {
+fn an_unknown_engine_that_is_not_misspelt_is_accepted() {
     for engine in ["docker", "docker 28.2", "podman 5.2", "containerd 1.7.27", "cri-o 1.31", "finch 1.4", "kata 3"] {
         let fleet = parse_fleet(&format!("[[pool]]\nname = \"a\"\nengine = \"{engine}\"")).expect(engine);
         assert_eq!(fleet.pools[0].engine.as_ref().map(|one| one.value.as_str()), Some(engine));
@@ -257,9 +257,9 @@ fn a_mode_that_the_toolkit_lacks_is_refused_at_both_places() {
             format!("{} {}; {} {message}", at(problem.span), problem.message, at(span))
         })
     };
-    let told =
+    let expected =
         "3:8 the mode `jit-cdi` requires container toolkit 1.18 or newer; 4:11 toolkit 1.17.8 does not support it";
-    assert_eq!(check("mode = \"jit-cdi\"\ntoolkit = \"1.17.8\""), Err(told.to_owned()));
+    assert_eq!(check("mode = \"jit-cdi\"\ntoolkit = \"1.17.8\""), Err(expected.to_owned()));
     for good in [
         "mode = \"jit-cdi\"\ntoolkit = \"1.18.0\"",
         "mode = \"jit-cdi\"",
@@ -282,7 +282,7 @@ fn a_gpu_that_cannot_be_divided_has_no_mig() {
             format!("{} {}", source.position(problem.span.start), problem.message)
         })
     };
-    for (gpu, told) in [
+    for (gpu, expected) in [
         ("gpu = { name = \"T4\", mig = true }", "3:16 `T4` does not support MIG"),
         ("gpu = [\"A100\", { name = \"L40S\", mig = \"1g.10gb\" }]", "3:25 `L40S` does not support MIG"),
         ("gpu = { name = \"Tesla V100-SXM2-16GB\", mig = true }", "3:16 `Tesla V100-SXM2-16GB` does not support MIG"),
@@ -290,7 +290,7 @@ fn a_gpu_that_cannot_be_divided_has_no_mig() {
         ("gpu = { name = \"Ours\", mig = true, compute_capability = \"8.6\" }", "3:16 `Ours` does not support MIG"),
         ("gpu = { name = \"Ours\", mig = true }\ncompute_capability = \"7.0\"", "3:16 `Ours` does not support MIG"),
     ] {
-        assert_eq!(check(gpu), Err(told.to_owned()), "{gpu}");
+        assert_eq!(check(gpu), Err(expected.to_owned()), "{gpu}");
     }
     for good in [
         "gpu = { name = \"A100\", mig = \"1g.10gb\" }",

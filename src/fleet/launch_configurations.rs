@@ -217,12 +217,12 @@ impl Pool {
             return found;
         }
         // Those that have to be declared are tried only where there were no others yet.
-        let taken: Vec<ToolkitVersions> = found
+        let preferred: Vec<ToolkitVersions> = found
             .iter()
             .filter(|versions| versions.has_change(ToolkitChange::ComputeByDefault, knowledge))
             .copied()
             .collect();
-        if taken.is_empty() { found } else { taken }
+        if preferred.is_empty() { found } else { preferred }
     }
 
     /// Returns the toolkit modes that a launch method may imply with one toolkit.

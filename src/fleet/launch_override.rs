@@ -36,8 +36,8 @@ impl Pool {
         let launch = launch_for_start(start.by, own)?;
         // Where all containers are under the nvidia runtime, one that the engine hands GPUs to is, too.
         let under = (own == Some(Launch::NvidiaRuntime)).then_some(Runtime::Nvidia);
-        let said = start.nvidia.then_some(Runtime::Nvidia);
-        let runtime = said.or(self.runtime.as_ref().map(|runtime| runtime.value)).or(under);
+        let start_runtime = start.nvidia.then_some(Runtime::Nvidia);
+        let runtime = start_runtime.or(self.runtime.as_ref().map(|runtime| runtime.value)).or(under);
         if Some(launch) == own && runtime == self.runtime.as_ref().map(|runtime| runtime.value) {
             return None;
         }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_file_says_stands_above_a_pool_of_its_kind_and_of_no_other() {
+    fn a_workload_start_overrides_only_a_pool_of_its_kind() {
         for (by, own, expected) in [
             (GpuProvider::Engine, None, Some(Launch::DockerGpus)),
             (GpuProvider::Engine, Some(Launch::NvidiaRuntime), Some(Launch::DockerGpus)),

@@ -72,8 +72,8 @@ fn a_version_that_cannot_be_a_driver_is_an_error_with_a_suggestion() {
         ("toolkit = \"12.4\"", "`12.4` is not a version of the NVIDIA Container Toolkit; is this `driver_cuda`?"),
         ("toolkit = \"535\"", "`535` is not a version of the NVIDIA Container Toolkit; is this `driver`?"),
     ] {
-        let said = first_error(pool).expect_err(pool);
-        assert!(said.contains(expected), "{said}");
+        let error = first_error(pool).expect_err(pool);
+        assert!(error.contains(expected), "{error}");
     }
 }
 

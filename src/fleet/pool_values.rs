@@ -54,8 +54,9 @@ pub(crate) fn parse_driver(text: &str) -> Result<DriverSpec, String> {
     {
         return Ok(DriverSpec::Branch(branch.branch()));
     }
-    let meant = || find_dotted_numbers(text).and_then(|numbers| driver_suggestion(text, numbers)).unwrap_or_default();
-    text.parse().map(DriverSpec::Exact).map_err(|error| format!("{error}{}", meant()))
+    let suggestion =
+        || find_dotted_numbers(text).and_then(|numbers| driver_suggestion(text, numbers)).unwrap_or_default();
+    text.parse().map(DriverSpec::Exact).map_err(|error| format!("{error}{}", suggestion()))
 }
 
 /// Returns the suggestion for a driver with extra text before or after its version; `None` where the version is no
@@ -204,9 +205,9 @@ impl Reader {
     /// Reads a dotted version.
     pub(crate) fn dotted_version(&mut self, key: &str, value: &Value<'_>) -> Option<Declared<CudaVersion>> {
         let parse = |text: &str| {
-            let meant =
+            let suggestion =
                 find_dotted_numbers(text).map(|numbers| format!("; did you mean `{numbers}`?")).unwrap_or_default();
-            text.parse().map_err(|_| format!("`{text}` is not a version{meant}"))
+            text.parse().map_err(|_| format!("`{text}` is not a version{suggestion}"))
         };
         self.parsed_string(key, value, parse, Some("use numbers with dots, such as 1.17.8"))
     }

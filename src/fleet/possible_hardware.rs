@@ -58,11 +58,11 @@ impl DriverProperties {
         }
         let windows = knowledge.windows_driver(driver).filter(|_| wsl);
         let branch = windows.map_or(driver.branch(), |row| row.branch);
-        let told = match windows {
+        let driver_cuda = match windows {
             Some(windows) => knowledge.driver_branch(branch).map(|row| (row.cuda, &windows.info)),
             None => knowledge.driver_cuda(driver),
         };
-        Self { branch: Some(branch), cuda: told.map(|(cuda, _)| cuda), row: told.map(|(_, row)| row) }
+        Self { branch: Some(branch), cuda: driver_cuda.map(|(cuda, _)| cuda), row: driver_cuda.map(|(_, row)| row) }
     }
 }
 
@@ -271,12 +271,12 @@ mod tests {
 
     #[test]
     fn what_else_a_pool_says_leaves_some_out() {
-        let said = |text: &str| checked_gpus(&format!("driver = \"570.86.15\"\ntoolkit = \"1.17.8\"\n{text}"));
+        let gpus_for = |text: &str| checked_gpus(&format!("driver = \"570.86.15\"\ntoolkit = \"1.17.8\"\n{text}"));
         let classes =
-            |text: &str| -> BTreeSet<GpuClass> { said(text).iter().flatten().map(|(_, class)| *class).collect() };
+            |text: &str| -> BTreeSet<GpuClass> { gpus_for(text).iter().flatten().map(|(_, class)| *class).collect() };
         assert_eq!(classes("launch = \"docker-gpus\"").into_iter().collect::<Vec<_>>(), ALL);
         assert_eq!(classes("launch = \"gke\""), BTreeSet::from([GpuClass::DataCenter]));
-        let capable = said("launch = \"docker-gpus\"\ncompute_capability = \"8.6\"");
+        let capable = gpus_for("launch = \"docker-gpus\"\ncompute_capability = \"8.6\"");
         assert!(capable.iter().all(|one| one.as_ref().is_some_and(|(own, _)| own == "8.6")), "{capable:?}");
         let geforce = classes("launch = \"docker-gpus\"\nbrand = \"geforce\"");
         assert_eq!(geforce, BTreeSet::from([GpuClass::Consumer]));
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn boards_of_arm64_machines_are_tried_there_alone() {
+    fn gpus_of_arm64_machines_are_tried_only_on_arm64() {
         let arm64_hosts = |platform: &str| {
             let text = format!("driver = \"570.86.15\"\n{platform}");
             let pool = pool(&text);
@@ -302,7 +302,7 @@ mod tests {
 
     /// A GPU that no table tells apart is tried once, and the pool is said to leave it open.
     #[test]
-    fn one_stands_for_its_like() {
+    fn one_gpu_represents_its_equivalents() {
         let hosts = pool("driver = \"535.161.08\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"")
             .hosts(Knowledge::built_in(), None);
         let names: BTreeSet<&str> = hosts.iter().filter_map(|host| Some(host.gpu.as_ref()?.name.as_str())).collect();
@@ -314,7 +314,7 @@ mod tests {
 
     /// What leaves too much open is not tried GPU by GPU, and stays within bounds.
     #[test]
-    fn a_pool_that_says_next_to_nothing_stays_within_bounds() {
+    fn a_pool_with_few_properties_stays_within_bounds() {
         for text in ["", "driver = \">=418\"", "launch = \"docker-gpus\"", "platform = \"linux/arm64\""] {
             let pool = pool(text);
             assert!(pool.host_count(Knowledge::built_in()) <= MAX_HOSTS, "{text}");

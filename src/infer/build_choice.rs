@@ -1,8 +1,13 @@
-//! Builds without CUDA that a command selects explicitly: next to packages that use a GPU, they are not the image's
-//! purpose.
+//! Builds without CUDA: those that a command selects explicitly next to packages that use a GPU, and those that overwrite
+//! a GPU build in the same directory.
 
+use std::collections::BTreeMap;
+
+use crate::infer::single_build_framework::{InferenceContext, component_without_cuda, unknown_component};
 use crate::knowledge::{FrameworkRow, Knowledge};
-use crate::model::fact::{Component, ComponentRole, Evidence, FactId, FactKey, Facts};
+use crate::model::cause::Cause;
+use crate::model::fact::{Component, ComponentRole, Evidence, FactId, FactKey, Facts, InspectionDepth};
+use crate::model::package::{ObservedPackage, PackageManager};
 
 /// Whether a fact follows from a build variant that a table gives as the default.
 pub(super) fn is_default_variant(facts: &Facts, id: FactId) -> bool {
@@ -67,4 +72,43 @@ pub(super) fn demote_explicit_cpu_builds(facts: &Facts, components: &mut [Compon
         }
     }
     components.sort_by(|a, b| (a.role, &a.name).cmp(&(b.role, &b.name)));
+}
+
+/// Removes CUDA from components whose directory a later CPU build overwrites; unknown if the order of the two is
+/// unknown.
+pub(super) fn apply_overwriting_cpu_builds(
+    facts: &mut Facts,
+    found: &mut BTreeMap<&'static str, Component>,
+    image: InferenceContext<'_>,
+) {
+    let (seen, knowledge) = (image.seen, image.knowledge);
+    // Of an image that was read the files tell.
+    if seen.depth == InspectionDepth::Layers {
+        return;
+    }
+    for row in knowledge.processor_packages().iter().filter(|row| row.same_folder) {
+        let of = |name: &'static str| {
+            seen.packages.iter().filter(move |one| one.manager == PackageManager::Pip && one.name == name)
+        };
+        let (Some(gpu), Some(plain)) = (of(row.instead).next_back(), of(row.distribution).next_back()) else {
+            continue;
+        };
+        let Some(framework) = knowledge.framework(row.instead) else { continue };
+        if plain.command < gpu.command
+            || plain.separate_environment != gpu.separate_environment
+            || !found.contains_key(framework.component)
+        {
+            continue;
+        }
+        // What was there before may have stayed as it is.
+        let before = of(row.distribution).any(|one| one.command < gpu.command);
+        let sure = |one: &ObservedPackage| one.conditional.is_none();
+        let component = if plain.command > gpu.command && !before && sure(plain) && sure(gpu) {
+            component_without_cuda(facts, framework, plain, &row.info)
+        } else {
+            let why = Cause::SameDirectory { package: row.distribution.to_string(), other: row.instead.to_string() };
+            unknown_component(facts, framework, plain, &why, None)
+        };
+        found.insert(framework.component, component);
+    }
 }

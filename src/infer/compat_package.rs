@@ -18,7 +18,7 @@ pub(super) struct CompatPackage {
     /// The driver version that was installed.
     pub(super) version: Option<DriverVersion>,
     /// The driver version that a table lists for the image.
-    pub(super) told: Option<(DriverVersion, &'static RowInfo)>,
+    pub(super) listed_version: Option<(DriverVersion, &'static RowInfo)>,
     /// The directory of its libraries, if it is not that of the package.
     pub(super) folder: Option<&'static str>,
     /// Whether `/usr/local/cuda` links to its toolkit; assumed if unknown.
@@ -28,7 +28,7 @@ pub(super) struct CompatPackage {
 impl CompatPackage {
     /// Creates a compat package that a command installs.
     pub(super) fn from_install(cuda: CudaVersion, version: Option<DriverVersion>) -> Self {
-        Self { cuda, version, told: None, folder: None, linked: true }
+        Self { cuda, version, listed_version: None, folder: None, linked: true }
     }
 }
 
@@ -73,7 +73,7 @@ pub(super) fn compat_from_package(
     knowledge: Knowledge,
 ) -> TypedFact<CompatDirectory> {
     let row = knowledge.compat_package(package.cuda);
-    let info: Option<&'static RowInfo> = package.told.map(|(_, info)| info).or(row.map(|row| &row.info));
+    let info: Option<&'static RowInfo> = package.listed_version.map(|(_, info)| info).or(row.map(|row| &row.info));
     let evidence = Evidence::Derived { by: Derivation::Row, from, row: info };
     let Some(compat) = compat_package_content(package, knowledge) else {
         let cuda = package.cuda;
@@ -86,7 +86,13 @@ pub(super) fn compat_from_package(
 /// Returns the compat package of the base image.
 pub(super) fn base_compat_package(build: &BaseBuild) -> Option<CompatPackage> {
     let (cuda, _) = build.cuda.filter(|_| matches!(build.compat, Some((true, _))))?;
-    Some(CompatPackage { cuda, version: None, told: build.compat_version, folder: build.compat_folder, linked: true })
+    Some(CompatPackage {
+        cuda,
+        version: None,
+        listed_version: build.compat_version,
+        folder: build.compat_folder,
+        linked: true,
+    })
 }
 
 /// Returns the compat libraries in the image, including that of the base image if it is in another directory.
@@ -114,8 +120,8 @@ fn compat_package_content(package: &CompatPackage, knowledge: Knowledge) -> Opti
     let cuda = package.cuda;
     let row = knowledge.compat_package(cuda);
     let newest = || row.and_then(|row| row.versions.last().copied());
-    let told = package.told.map(|(version, _)| version);
-    let version = package.version.or(told).or_else(newest)?;
+    let listed_version = package.listed_version.map(|(version, _)| version);
+    let version = package.version.or(listed_version).or_else(newest)?;
     // The package's own directory; the links to it are made when it is installed.
     let own = compat_directory(cuda);
     let (directories, root) = if let Some(folder) = package.folder {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::cuda::CudaVersion;
 use crate::infer::single_build_framework::{InferenceContext, variant_cuda};
-use crate::infer::torch_install::{ImageTorch, TorchInstall};
+use crate::infer::torch_release::{ImageTorch, TorchInstall};
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::infer::unread_installs::explain_possibly_installed;
 use crate::knowledge::Knowledge;
@@ -24,7 +24,7 @@ pub(super) fn mark_incompatible_with_torch(
     torch: &ImageTorch<'_>,
     image: InferenceContext<'_>,
 ) {
-    let ImageTorch::Brought(brought) = torch else { return };
+    let ImageTorch::Installed(install) = torch else { return };
     // What was read is what was built, for whichever torch lies beside it.
     if image.seen.depth != InspectionDepth::Text {
         return;
@@ -34,10 +34,10 @@ pub(super) fn mark_incompatible_with_torch(
             continue;
         };
         let Some(component) = found.get_mut(row.component).filter(|one| !one.cuda.is_unknown()) else { continue };
-        if let Some(why) = explain_possibly_installed_build(package, brought, image)
-            .or_else(|| explain_torch_mismatch(package, brought, image))
+        if let Some(why) = explain_possibly_installed_build(package, install, image)
+            .or_else(|| explain_torch_mismatch(package, install, image))
         {
-            let from = vec![package.fact, brought.package.fact];
+            let from = vec![package.fact, install.package.fact];
             let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
             let name = component.name.clone();
             component.cuda = add_unknown_fact(facts, FactKey::ComponentCuda, Some(&name), why, evidence);
@@ -69,8 +69,8 @@ fn explain_torch_mismatch(
         return None;
     }
     let name = &package.name;
-    let wanted = compiled_torch_range(name, own.as_str(), image.knowledge);
-    match wanted {
+    let compiled_range = compiled_torch_range(name, own.as_str(), image.knowledge);
+    match compiled_range {
         Some(range) if loads_with_torch(range, version) => explain_cuda_mismatch(package, own.as_str(), torch, image),
         Some(range) => Some(Cause::CompiledForOtherTorch {
             name: name.as_str().into(),
@@ -99,21 +99,22 @@ fn explain_cuda_mismatch(
         return None;
     };
     let name = &package.name;
-    let told = || knowledge.framework_build(name, own).is_some_and(|row| row.cuda.is_some());
+    let is_cuda_listed = || knowledge.framework_build(name, own).is_some_and(|row| row.cuda.is_some());
     let default = package.manager == PackageManager::Pip
         && package.indexes == IndexSelection::Default
         && package.variant.is_none();
-    if !default || image.build.fact == Some(package.fact) || !is_compiled_for_torch(name, knowledge) || told() {
+    if !default || image.build.fact == Some(package.fact) || !is_compiled_for_torch(name, knowledge) || is_cuda_listed()
+    {
         return None;
     }
     let mut defaults = knowledge.torch_release(version)?.default_variant.iter();
-    let meant = variant_cuda(defaults.find(|one| one.arch == image.arch)?.value)?;
+    let expected_cuda = variant_cuda(defaults.find(|one| one.arch == image.arch)?.value)?;
     let here = variant_cuda(tag)?;
-    (meant.major() != here.major()).then(|| Cause::OtherCudaThanTorch {
+    (expected_cuda.major() != here.major()).then(|| Cause::OtherCudaThanTorch {
         name: name.as_str().into(),
         release: own.to_string().into(),
         torch: version.as_str().into(),
-        expected: meant.to_string().into(),
+        expected: expected_cuda.to_string().into(),
         installed: here.to_string().into(),
     })
 }

@@ -10,11 +10,9 @@ use crate::infer::single_build_framework::{
     InferenceContext, code_wording, component_of_package, inherit_cuda, variant_cuda,
 };
 use crate::infer::torch_component::{component_in_base_image, component_of_torch_install};
-use crate::infer::torch_install::ImageTorch;
+use crate::infer::torch_release::ImageTorch;
 use crate::infer::unknown_fact::add_unknown_fact;
-use crate::infer::{
-    compiled_for_torch, library_per_cuda, mismatched_cuda, overwritten_builds, runtime_packages, torch,
-};
+use crate::infer::{build_choice, compiled_for_torch, library_per_cuda, mismatched_cuda, runtime_packages, torch};
 use crate::knowledge::{Knowledge, TargetSetRow};
 use crate::model::cause::Cause;
 pub(super) use crate::model::fact::CUDA_RUNTIME_COMPONENT;
@@ -71,7 +69,7 @@ fn package_components(facts: &mut Facts, image: InferenceContext<'_>) -> Vec<Com
     }
     let torch = torch::resolve_torch(seen, build, arch, as_of, knowledge);
     match (&torch, of_variants) {
-        (ImageTorch::Brought(one), Some(framework)) => {
+        (ImageTorch::Installed(one), Some(framework)) => {
             found.insert(framework.component, component_of_torch_install(facts, framework, one, arch, knowledge));
         }
         (ImageTorch::None, Some(framework)) => {
@@ -80,18 +78,18 @@ fn package_components(facts: &mut Facts, image: InferenceContext<'_>) -> Vec<Com
         _ => {}
     }
     // What runs on torch stays as the base brings it for the GPUs of another maker, where no version is asked for.
-    let stays = |package: &&ObservedPackage| {
+    let keeps_base_build = |package: &&ObservedPackage| {
         let open = !package.separate_environment && package.version.is_range();
         let pins = || knowledge.torch_requirements_of(&package.name).next().is_some();
         build.of_others.is_some() && open && pins()
     };
-    for package in seen.packages.iter().filter(|package| !stays(package)) {
+    for package in seen.packages.iter().filter(|package| !keeps_base_build(package)) {
         if let Some(framework) = knowledge.framework(&package.name).filter(|row| !row.variants) {
             // A later install replaces an earlier one, and what the base brought.
             found.insert(framework.component, component_of_package(facts, framework, package, image));
         }
     }
-    overwritten_builds::apply_overwriting_cpu_builds(facts, &mut found, image);
+    build_choice::apply_overwriting_cpu_builds(facts, &mut found, image);
     inherit_runtimes(facts, &mut found, seen, knowledge);
     compiled_for_torch::mark_incompatible_with_torch(facts, &mut found, &torch, image);
     let mut list: Vec<Component> = found.into_values().collect();
@@ -109,8 +107,8 @@ fn apply_measured_code(
 ) {
     let InferenceContext { seen, knowledge, .. } = image;
     for component in list {
-        let beside = |entry: &&ObservedGpuCode| knowledge.is_optional_code_library(&component.name, &entry.file);
-        let of_its_own = |entries: &Vec<&ObservedGpuCode>| !is_layer_scan(seen) || !entries.iter().all(beside);
+        let is_optional = |entry: &&ObservedGpuCode| knowledge.is_optional_code_library(&component.name, &entry.file);
+        let of_its_own = |entries: &Vec<&ObservedGpuCode>| !is_layer_scan(seen) || !entries.iter().all(is_optional);
         let unread = |entries: &Vec<&ObservedGpuCode>| entries.iter().all(|entry| is_unread_code(entry));
         let entries = code.remove(component.name.as_str());
         if is_layer_scan(seen) && entries.as_ref().is_some_and(unread) {
@@ -118,15 +116,16 @@ fn apply_measured_code(
             continue;
         }
         // Files of which somebody says that they hold nothing, and that there are no others, are as good as none.
-        let all_told = seen.complete.code && !is_layer_scan(seen);
-        let hold_some =
-            |entries: &Vec<&ObservedGpuCode>| !all_told || entries.iter().any(|entry| has_code_or_unread_part(entry));
+        let all_described = seen.complete.code && !is_layer_scan(seen);
+        let hold_some = |entries: &Vec<&ObservedGpuCode>| {
+            !all_described || entries.iter().any(|entry| has_code_or_unread_part(entry))
+        };
         if let Some(entries) = entries.filter(of_its_own).filter(hold_some) {
             let entries = library_per_cuda::loaded_library_code(entries, component, seen, knowledge);
             component.code = measured_code(facts, seen, &component.name, &entries);
             if component.cuda.is_unknown() && !is_conditional_component(seen, &component.name, knowledge) {
-                let told = runtime_from_files(facts, &component.name, &entries, &component.cuda.state, knowledge);
-                component.cuda = told.unwrap_or(component.cuda.clone());
+                let runtime = runtime_from_files(facts, &component.name, &entries, &component.cuda.state, knowledge);
+                component.cuda = runtime.unwrap_or(component.cuda.clone());
             }
         } else if seen.complete.code {
             record_missing_code(facts, component, seen, knowledge);
@@ -152,16 +151,20 @@ fn components_of_code_files(
 ) -> Vec<Component> {
     let InferenceContext { seen, build, knowledge, .. } = image;
     // Of packages that merely lie in the image nobody says that it is there to run them.
-    let beside = is_layer_scan(seen) && others;
+    let is_incidental = is_layer_scan(seen) && others;
     let mut found = Vec::new();
     for (name, entries) in code {
         let code = measured_code(facts, seen, name, &entries);
         let cuda = infer_image_runtime(facts, seen, build, base_cuda, (name, &entries), knowledge);
         let known = knowledge.frameworks().iter().find(|row| row.component == name);
-        let role = if beside && known.is_none() { ComponentRole::Extension } else { ComponentRole::Core };
+        let role = if is_incidental && known.is_none() { ComponentRole::Extension } else { ComponentRole::Core };
         let codes = known.map_or(CUDA_RUNTIME_WORDING, code_wording);
-        let hollow = entries.iter().any(|entry| is_unread_code(entry));
-        found.push(Component { role, lacks_required_code: hollow, ..Component::new_core(name, cuda, code, codes) });
+        let has_unread_code = entries.iter().any(|entry| is_unread_code(entry));
+        found.push(Component {
+            role,
+            lacks_required_code: has_unread_code,
+            ..Component::new_core(name, cuda, code, codes)
+        });
     }
     found
 }
@@ -172,14 +175,14 @@ fn image_component(
     facts: &mut Facts,
     own_code: Option<&[&ObservedGpuCode]>,
     base_cuda: &TypedFact<CudaVersion>,
-    alone: bool,
+    is_only_component: bool,
     image: InferenceContext<'_>,
 ) -> Option<Component> {
     let InferenceContext { seen, build, knowledge, .. } = image;
     let own_entries = own_code.unwrap_or_default();
     let runtime = infer_image_runtime(facts, seen, build, base_cuda, (CUDA_RUNTIME_COMPONENT, own_entries), knowledge);
     // Of a base that was not read, what commands put on top is all that is told.
-    let on_top = alone && own_code.is_none() && runtime.is_unknown() && !is_layer_scan(seen);
+    let on_top = is_only_component && own_code.is_none() && runtime.is_unknown() && !is_layer_scan(seen);
     let on_top =
         if on_top { runtime_packages::runtime_component(facts, seen, CUDA_RUNTIME_WORDING, knowledge) } else { None };
     let present = own_code.is_some() || !matches!(runtime.state, ValueState::Absent { .. });
@@ -189,17 +192,17 @@ fn image_component(
     let started = |entries: &[&ObservedGpuCode]| {
         !is_layer_scan(seen) || entries.iter().any(|one| is_started_by_image(seen, &one.file))
     };
-    let decides = alone || own_code.is_some_and(started);
+    let decides = is_only_component || own_code.is_some_and(started);
     let role = if decides { ComponentRole::Core } else { ComponentRole::Extension };
     let anonymous = own_code.is_none();
-    let hollow = own_entries.iter().any(|entry| is_unread_code(entry));
+    let has_unread_code = own_entries.iter().any(|entry| is_unread_code(entry));
     let code = match own_code {
         Some(entries) => measured_code(facts, seen, CUDA_RUNTIME_COMPONENT, entries),
         None => uninspected_code(facts, CUDA_RUNTIME_COMPONENT, seen, vec![runtime.id]),
     };
     let program = anonymous && decides && build.has_gpu_program() && !is_layer_scan(seen);
     let plain = Component::new_core(CUDA_RUNTIME_COMPONENT, runtime, code, CUDA_RUNTIME_WORDING);
-    Some(Component { role, anonymous, program, lacks_required_code: hollow, ..plain })
+    Some(Component { role, anonymous, program, lacks_required_code: has_unread_code, ..plain })
 }
 
 /// Gives packages that run on another component its CUDA runtime, except versions newer than the tables.
@@ -237,9 +240,11 @@ fn has_known_cuda_build(seen: &Observations, name: &str, knowledge: Knowledge) -
             package.manager == PackageManager::Pip
                 && match &package.version {
                     PackageVersion::Exact(version) => {
-                        let alone = !knowledge.has_build_index(name) && knowledge.project_indexes(name).is_empty();
-                        let by_itself =
-                            || (package.indexes == IndexSelection::Default || alone) && package.variant.is_none();
+                        let has_no_index =
+                            !knowledge.has_build_index(name) && knowledge.project_indexes(name).is_empty();
+                        let by_itself = || {
+                            (package.indexes == IndexSelection::Default || has_no_index) && package.variant.is_none()
+                        };
                         version.local().map_or_else(by_itself, |local| variant_cuda(local).is_some())
                     }
                     PackageVersion::Range(_) | PackageVersion::Unresolved(_) => false,
@@ -300,7 +305,7 @@ fn explain_unread_code(facts: &Facts, seen: &Observations, name: &str) -> Option
 
 /// Whether the GPU code of a file was not read.
 fn is_unread_code(entry: &ObservedGpuCode) -> bool {
-    entry.unsaid == Some(UnknownCodeKind::Unread)
+    entry.unknown_kind == Some(UnknownCodeKind::Unread)
 }
 
 /// Returns the CUDA runtime that files with GPU code imply, by their required library or compiler, if that adds to
@@ -312,20 +317,20 @@ fn runtime_from_files(
     found: &ValueState<CudaVersion>,
     knowledge: Knowledge,
 ) -> Option<TypedFact<CudaVersion>> {
-    let asked = required_runtime(entries, knowledge);
-    let other = |cuda: &CudaVersion| asked.is_some_and(|(_, asked)| asked.major() != cuda.major());
+    let required = required_runtime(entries, knowledge);
+    let other = |cuda: &CudaVersion| required.is_some_and(|(_, required_cuda)| required_cuda.major() != cuda.major());
     match found {
         ValueState::Known(cuda) if !other(cuda) => return None,
-        ValueState::Absent { .. } if asked.is_none() => return None,
+        ValueState::Absent { .. } if required.is_none() => return None,
         ValueState::Known(_) | ValueState::Absent { .. } | ValueState::Unknown(_) => {}
     }
     let of_compiler = compiler_release(entries, knowledge).filter(|(_, row)| !other(&row.cuda));
-    let (cuda, evidence) = match (of_compiler, asked) {
+    let (cuda, evidence) = match (of_compiler, required) {
         (Some((fact, row)), _) => {
             (row.cuda, Evidence::Derived { by: Derivation::Row, from: vec![fact], row: Some(&row.info) })
         }
-        (None, Some((fact, asked))) => {
-            (asked, Evidence::Derived { by: Derivation::Resolution, from: vec![fact], row: None })
+        (None, Some((fact, required_cuda))) => {
+            (required_cuda, Evidence::Derived { by: Derivation::Resolution, from: vec![fact], row: None })
         }
         (None, None) => return None,
     };
@@ -335,9 +340,9 @@ fn runtime_from_files(
 /// Returns the CUDA runtime that all files require, if it is the same: its soname gives the major version, before
 /// CUDA 11 the release.
 fn required_runtime(entries: &[&ObservedGpuCode], knowledge: Knowledge) -> Option<(FactId, CudaVersion)> {
-    let mut asked = entries.iter().filter_map(|entry| Some((entry.fact, entry.runtime.as_deref()?)));
-    let (fact, soname) = asked.next()?;
-    if asked.any(|(_, other)| other != soname) {
+    let mut required = entries.iter().filter_map(|entry| Some((entry.fact, entry.runtime.as_deref()?)));
+    let (fact, soname) = required.next()?;
+    if required.any(|(_, other)| other != soname) {
         return None;
     }
     Some((fact, knowledge.cuda_of_runtime(soname)?))
@@ -365,7 +370,7 @@ fn has_gpu_code(seen: &Observations, name: &str) -> bool {
 
 /// Whether a file has GPU code, or parts of it are unknown.
 fn has_code_or_unread_part(code: &ObservedGpuCode) -> bool {
-    code.unsaid.is_some() || [&code.sass, &code.ptx, &code.linkable].iter().any(|list| !list.is_empty())
+    code.unknown_kind.is_some() || [&code.sass, &code.ptx, &code.linkable].iter().any(|list| !list.is_empty())
 }
 
 /// Whether files come from scanning the image's layers, rather than named in a description.
@@ -400,7 +405,8 @@ fn measured_code(
     for library in &mut code.libraries {
         let parts = entries.iter().filter(|entry| entry.file == library.file).flat_map(|entry| &entry.linkable);
         library.linkable.extend(parts.copied());
-        library.has_unknown_code = entries.iter().any(|entry| entry.file == library.file && entry.unsaid.is_some());
+        library.has_unknown_code =
+            entries.iter().any(|entry| entry.file == library.file && entry.unknown_kind.is_some());
     }
     let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
     facts.add_typed(FactKey::ComponentCode, Some(name), ValueState::Known(code), evidence)

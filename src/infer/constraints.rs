@@ -58,13 +58,13 @@ pub(super) fn apply_constraints(
     if !companions.is_empty() {
         now.get_or_insert_with(|| seen.clone()).bounds.extend(companions);
     }
-    let held = if as_of.is_none() {
+    let older_releases = if as_of.is_none() {
         packages_without_newest_release(now.as_ref().unwrap_or(seen), knowledge)
     } else {
         Vec::new()
     };
-    if !held.is_empty() {
-        take(&mut now, held);
+    if !older_releases.is_empty() {
+        take(&mut now, older_releases);
     }
     now
 }
@@ -138,8 +138,8 @@ fn derived_torch_constraints(seen: &Observations, knowledge: Knowledge) -> Vec<O
         };
         Some(ObservedPackage { name: PackageName::python(framework?), version, ..bound.clone() })
     };
-    let told = seen.bounds.iter().filter(|bound| bound.conditional.is_none());
-    told.filter_map(|bound| on_framework(bound).filter(|_| brings(bound))).collect()
+    let unconditional = seen.bounds.iter().filter(|bound| bound.conditional.is_none());
+    unconditional.filter_map(|bound| on_framework(bound).filter(|_| brings(bound))).collect()
 }
 
 /// Returns the rows of what the newest release of a distribution requires.
@@ -158,24 +158,26 @@ fn packages_without_newest_release(seen: &Observations, knowledge: Knowledge) ->
         if !newest || package.no_deps || !newest_release_supports_python(package, seen, knowledge) {
             return None;
         }
-        let beside = seen.packages.iter().chain(&seen.bounds).filter(|other| other.command == package.command);
-        let mut against = beside.filter(|other| is_unconditional_pip_package(other)).filter_map(|other| {
+        let coinstalled = seen.packages.iter().chain(&seen.bounds).filter(|other| other.command == package.command);
+        let mut against = coinstalled.filter(|other| other.manager == PackageManager::Pip).filter_map(|other| {
             let row = requirement_rows(&package.name, knowledge).find(|row| row.package == other.name)?;
             let own = match &other.version {
                 PackageVersion::Exact(version) => VersionRange::from(format!("=={}", version.public())),
                 PackageVersion::Range(range) => range.clone(),
-                PackageVersion::Unresolved(_) => return None,
+                // It may be one that the newest release does not admit.
+                PackageVersion::Unresolved(why) => return Some((other, why.clone())),
             };
-            (!ranges_may_overlap(&own, &VersionRange::from(row.range))).then_some((other, own, row))
+            let older = || Cause::OlderRelease {
+                package: row.distribution.to_string().into(),
+                version: row.version.to_string().into(),
+                requirement: row.package.to_string().into(),
+                range: row.range.to_string().into(),
+                restriction: own.as_str().into(),
+            };
+            let conflicts = !ranges_may_overlap(&own, &VersionRange::from(row.range));
+            conflicts.then(|| (other, other.conditional.clone().unwrap_or_else(older)))
         });
-        let (other, own, row) = against.next()?;
-        let why = Cause::OlderRelease {
-            package: row.distribution.to_string().into(),
-            version: row.version.to_string().into(),
-            requirement: row.package.to_string().into(),
-            range: row.range.to_string().into(),
-            restriction: own.as_str().into(),
-        };
+        let (other, why) = against.next()?;
         Some(ConstrainedVersion { at, version: PackageVersion::Unresolved(why), from: vec![package.fact, other.fact] })
     };
     seen.packages

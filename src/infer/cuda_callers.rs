@@ -15,7 +15,7 @@ use crate::model::package::{ObservedPackage, PackageManager};
 /// unread files, a description or the command that it starts.
 pub(super) fn detect_cuda_callers(seen: &Observations, components: &[Component], knowledge: Knowledge) -> CudaUsage {
     let calls_nothing = |one: &Component| (one.anonymous && !one.program) || one.is_without_cuda();
-    let said = seen.base_changes.builds_for_gpus
+    let has_evidence = seen.base_changes.builds_for_gpus
         || seen.cuda_runtime.is_some()
         || !seen.code.is_empty()
         || !seen.base_changes.arch_lists.is_empty();
@@ -25,7 +25,7 @@ pub(super) fn detect_cuda_callers(seen: &Observations, components: &[Component],
             .chain(&file.opens)
             .any(|name| name == LIBCUDA_SONAME || knowledge.cuda_of_runtime(name).is_some())
     };
-    if said || !components.iter().all(calls_nothing) || seen.needs.iter().any(asks) {
+    if has_evidence || !components.iter().all(calls_nothing) || seen.needs.iter().any(asks) {
         return CudaUsage::Found;
     }
     // In an image that was scanned, the packages of its base are among those that were seen.
@@ -77,16 +77,16 @@ pub(super) fn component_for_unread_lists(facts: &mut Facts, seen: &Observations,
     let passed = || seen.base_changes.unread.files.iter();
     let file = passed().find(|why| mentions_gpu(&why.reason()));
     let Some(first) = lists.first() else { return component_for_unread_files(facts, seen, name, file) };
-    let said = lists.iter().find(|(_, why)| mentions_gpu(&why.reason()));
+    let gpu_list = lists.iter().find(|(_, why)| mentions_gpu(&why.reason()));
     let variable = gpu_variable(seen);
     let package = seen.packages.iter().find(|package| mentions_gpu(&package.name));
     let ask = seen.build_probes.first();
-    let beside = variable.or(package.map(|package| package.fact)).or(ask.map(|ask| ask.fact));
-    if said.is_none() && beside.is_none() {
+    let gpu_hint = variable.or(package.map(|package| package.fact)).or(ask.map(|ask| ask.fact));
+    if gpu_list.is_none() && gpu_hint.is_none() {
         return None;
     }
-    let (list, why) = said.unwrap_or(first);
-    let from: Vec<FactId> = std::iter::once(*list).chain(beside).collect();
+    let (list, why) = gpu_list.unwrap_or(first);
+    let from: Vec<FactId> = std::iter::once(*list).chain(gpu_hint).collect();
     let evidence = || Evidence::Derived { by: Derivation::Resolution, from: from.clone(), row: None };
     let cuda = add_unknown_fact(facts, FactKey::ComponentCuda, Some(name), why.clone(), evidence());
     let code = add_unknown_fact(facts, FactKey::ComponentCode, Some(name), why.clone(), evidence());
@@ -113,11 +113,11 @@ fn component_for_unread_files(
     let first = speaking.or(seen.base_changes.unread.files.first())?;
     let package = || seen.packages.first().map(|package| package.fact);
     let library = || seen.files.iter().find(|(path, _)| mentions_gpu(path)).map(|(_, file)| file.fact);
-    let beside = gpu_variable(seen).or_else(package).or_else(library);
-    if speaking.is_none() && beside.is_none() {
+    let gpu_hint = gpu_variable(seen).or_else(package).or_else(library);
+    if speaking.is_none() && gpu_hint.is_none() {
         return None;
     }
-    let from: Vec<FactId> = beside.into_iter().collect();
+    let from: Vec<FactId> = gpu_hint.into_iter().collect();
     let evidence = || Evidence::Derived { by: Derivation::Resolution, from: from.clone(), row: None };
     let cuda = add_unknown_fact(facts, FactKey::ComponentCuda, Some(name), first.clone(), evidence());
     let code = add_unknown_fact(facts, FactKey::ComponentCode, Some(name), first.clone(), evidence());

@@ -84,8 +84,8 @@ pub(super) fn infer_driver_libraries(
                 continue;
             }
             let rpm = system_paths::base_operating_system(seen, knowledge).is_some_and(|system| !system.debian);
-            let held = driver_package_content(package, rpm, knowledge);
-            if held == DriverPackageContent::OtherBranch
+            let content = driver_package_content(package, rpm, knowledge);
+            if content == DriverPackageContent::OtherBranch
                 && (seen.complete.packages || seen.depth == InspectionDepth::Sbom)
             {
                 continue;
@@ -93,11 +93,11 @@ pub(super) fn infer_driver_libraries(
             row = Some(
                 knowledge
                     .moved_driver_package(&package.name)
-                    .filter(|_| held == DriverPackageContent::OtherBranch)
+                    .filter(|_| content == DriverPackageContent::OtherBranch)
                     .map_or(&known.info, |moved| &moved.info),
             );
             from.push(package.fact);
-            let version = held.version().filter(|_| !known.toolkit && !known.through);
+            let version = content.version().filter(|_| !known.toolkit && !known.through);
             let path = package.name.clone();
             found.push(DriverLibrary {
                 path: path.to_string(),
@@ -111,9 +111,9 @@ pub(super) fn infer_driver_libraries(
             });
         }
     }
-    if let Some((stub, told, info)) = stubs::base_stub(seen, build, arch, knowledge) {
+    if let Some((stub, stub_facts, info)) = stubs::base_stub(seen, build, arch, knowledge) {
         row = row.or(Some(info));
-        from.extend(told);
+        from.extend(stub_facts);
         found.push(stub);
     }
     if let Some((reason, fact, info)) = perhaps.filter(|_| !found.iter().any(|one| one.libcuda && !one.stub)) {
@@ -199,9 +199,10 @@ fn driver_package_effect(
     if !known.releases.is_empty()
         && !base_image_tag(seen).is_some_and(|tag| tag.split(['-', '_']).any(|word| known.releases.contains(&word)))
     {
-        let told = !dark || base_image_tag(seen).is_some_and(|tag| knowledge.operating_system("", tag).is_some());
+        let is_system_known =
+            !dark || base_image_tag(seen).is_some_and(|tag| knowledge.operating_system("", tag).is_some());
         let reason = || Cause::DriverByRelease { name: known.name.to_owned() };
-        return if told { DriverPackageEffect::Nothing } else { DriverPackageEffect::Perhaps(reason()) };
+        return if is_system_known { DriverPackageEffect::Nothing } else { DriverPackageEffect::Perhaps(reason()) };
     }
     if known.chance {
         let there = |name: &&str| seen.packages.iter().any(|package| package.name == **name);
@@ -229,11 +230,11 @@ fn base_image_tag(seen: &Observations) -> Option<&str> {
 /// Whether a file is in a compat directory, by its path or because a compat library is in the same directory.
 fn is_in_compat_directory(path: &str, directories: &[String], compat: &TypedFact<CompatDirectory>) -> bool {
     let version = libcuda_driver_version(split_path(path).1);
-    let beside = |library: &CompatLibrary| {
+    let shares_directory = |library: &CompatLibrary| {
         let itself = version == Some(library.version);
         (itself || (library.root.is_some() && library.regular)) && library.directories.first() == directories.first()
     };
-    is_compat_file(path) || compat.known().is_some_and(|compat| compat.libraries.iter().any(beside))
+    is_compat_file(path) || compat.known().is_some_and(|compat| compat.libraries.iter().any(shares_directory))
 }
 
 /// What a package with driver libraries contains.
@@ -257,19 +258,20 @@ impl DriverPackageContent {
 /// Returns what a package such as `libnvidia-compute-535` at `535.183.01-0ubuntu1` contains.
 fn driver_package_content(package: &ObservedPackage, rpm: bool, knowledge: Knowledge) -> DriverPackageContent {
     let named = driver_branch_in_name(&package.name);
-    let told: Option<DriverVersion> = match &package.version {
+    let package_version: Option<DriverVersion> = match &package.version {
         PackageVersion::Exact(version) => version.as_str().split('-').next().and_then(|text| text.parse().ok()),
         // `550.54.*` is of a branch at least.
         PackageVersion::Range(range) => range.as_str().split(['.', '*']).next().and_then(driver_branch_in_name),
         PackageVersion::Unresolved(_) => None,
     };
     let branch = |version: DriverVersion| version.branch();
-    let other = told.zip(named).is_some_and(|(told, named)| branch(told) != branch(named));
-    let moved = told.is_none() && knowledge.moved_driver_package(&package.name).is_some();
+    let other =
+        package_version.zip(named).is_some_and(|(package_version, named)| branch(package_version) != branch(named));
+    let moved = package_version.is_none() && knowledge.moved_driver_package(&package.name).is_some();
     if !rpm && (other || moved) {
         return DriverPackageContent::OtherBranch;
     }
-    told.or(named).map_or(DriverPackageContent::Unknown, DriverPackageContent::Version)
+    package_version.or(named).map_or(DriverPackageContent::Unknown, DriverPackageContent::Version)
 }
 
 /// Returns the driver branch in a package name: 535 for `libnvidia-compute-535-server`.
@@ -569,10 +571,12 @@ mod tests {
             ("nvidia-driver-455", "460.32.03-0ubuntu1", false, None),
             ("nvidia-driver:525", "", true, Some("525")),
         ] {
-            let told = if version.is_empty() { PackageVersion::any() } else { PackageVersion::exact(version) };
-            let package = ObservedPackage::new(PackageManager::System, PackageName::system(name), told, fact);
-            let held = driver_package_content(&package, rpm, Knowledge::built_in());
-            assert_eq!(held.version().map(|version| version.to_string()).as_deref(), expected, "{name} {version}");
+            let package_version =
+                if version.is_empty() { PackageVersion::any() } else { PackageVersion::exact(version) };
+            let package =
+                ObservedPackage::new(PackageManager::System, PackageName::system(name), package_version, fact);
+            let content = driver_package_content(&package, rpm, Knowledge::built_in());
+            assert_eq!(content.version().map(|version| version.to_string()).as_deref(), expected, "{name} {version}");
         }
     }
 
@@ -703,8 +707,8 @@ mod forward_compatibility_tests {
             ("cuda-compatible", None, false),
             ("cuda-toolkit-12-4", None, false),
         ] {
-            let told = compat_package_cuda(name).map(|cuda| cuda.to_string());
-            assert_eq!((told.as_deref(), is_compat_without_cuda(name)), (cuda, other), "{name}");
+            let parsed = compat_package_cuda(name).map(|cuda| cuda.to_string());
+            assert_eq!((parsed.as_deref(), is_compat_without_cuda(name)), (cuda, other), "{name}");
         }
     }
 

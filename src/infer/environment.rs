@@ -126,8 +126,9 @@ fn expand_template(
     let from: Vec<FactId> = std::iter::once(id).chain(used).chain(build.fact).collect();
     let evidence = Evidence::Derived { by: Derivation::Expansion, from, row: None };
     // What is not in the tables is certainly not set only where they list all that the start-up asks for.
-    let asked = |variable: &str| STARTUP_VARIABLES.contains(&variable) || variable.starts_with(REQUIREMENT_PREFIX);
-    let listed = |variable: &str| build.env_known && asked(variable);
+    let is_start_variable =
+        |variable: &str| STARTUP_VARIABLES.contains(&variable) || variable.starts_with(REQUIREMENT_PREFIX);
+    let listed = |variable: &str| build.env_known && is_start_variable(variable);
     let unset = variables.iter().all(|variable| !of_base.contains_key(*variable) && listed(variable));
     let value = |variable: &str| match of_base.get(variable) {
         Some(fact) => fact.known().cloned(),

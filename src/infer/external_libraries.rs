@@ -17,7 +17,7 @@ pub(super) struct ExternalLibraries {
     /// Whether only the dynamic loader finds them.
     pub(super) by_loader: bool,
     /// The row, if the libraries are installed as separate packages by dependency.
-    pub(super) along: Option<&'static RequiredLibrariesRow>,
+    pub(super) dependency_row: Option<&'static RequiredLibrariesRow>,
     /// The table row that lists them; for a range, that of its last release.
     pub(super) row: &'static RowInfo,
 }
@@ -40,9 +40,16 @@ pub(super) fn external_libraries_of(package: &ObservedPackage, knowledge: Knowle
 
 /// Returns the external libraries that a table row lists.
 fn external_libraries_of_row(row: &'static RequiredLibrariesRow) -> ExternalLibraries {
-    let along = row.along.then_some(row);
+    let dependency_row = row.along.then_some(row);
     let (needs, opens) = (row.needs.to_vec(), row.opens.to_vec());
-    ExternalLibraries { needs, opens, falls_back: row.falls_back, by_loader: row.by_loader, along, row: &row.info }
+    ExternalLibraries {
+        needs,
+        opens,
+        falls_back: row.falls_back,
+        by_loader: row.by_loader,
+        dependency_row,
+        row: &row.info,
+    }
 }
 
 /// Returns what all releases in a bounded range have in common; releases newer than the tables count like the last
@@ -72,11 +79,11 @@ fn external_libraries_of_range(name: &str, range: &VersionRange, knowledge: Know
         asks.falls_back &= row.falls_back;
         asks.by_loader &= row.by_loader;
         // Which libraries come along with a release is told of that release alone.
-        if asks.along.is_some() || row.along {
+        if asks.dependency_row.is_some() || row.along {
             return None;
         }
     }
-    (asks.along.is_none() && !(asks.needs.is_empty() && asks.opens.is_empty())).then_some(asks)
+    (asks.dependency_row.is_none() && !(asks.needs.is_empty() && asks.opens.is_empty())).then_some(asks)
 }
 
 /// The environment variable with directories for the dynamic loader.
@@ -104,19 +111,19 @@ pub(super) fn loader_ignores_wheels(seen: &Observations, env: &EnvFacts, knowled
         ValueState::Absent { .. } => false,
         ValueState::Unknown(_) => true,
     };
-    let told = seen
+    let in_start_command = seen
         .base_changes
         .start_words
         .iter()
         .any(|word| word.contains(LIBRARY_PATH) || word.contains(NVIDIA_WHEEL_PATH));
     let listed =
         seen.files.values().any(|file| matches!(&file.kind, FileKind::Text(text) if text.contains(NVIDIA_WHEEL_PATH)));
-    let beside = seen.packages.iter().any(|package| {
+    let has_loading_package = seen.packages.iter().any(|package| {
         knowledge.has_variants(&package.name)
             || knowledge.torch_requirements_of(&package.name).next().is_some()
-            || external_libraries_of(package, knowledge).is_some_and(|asks| asks.along.is_some())
+            || external_libraries_of(package, knowledge).is_some_and(|asks| asks.dependency_row.is_some())
     });
-    !(variable || told || listed || beside)
+    !(variable || in_start_command || listed || has_loading_package)
 }
 
 #[cfg(test)]

@@ -53,17 +53,17 @@ pub fn infer_image_facts(
 /// Returns the observations with the packages of the base image put before them; `None` if the tables list none.
 fn with_base_packages(seen: &Observations, build: &BaseBuild, arch: &str) -> Option<Observations> {
     let fact = build.fact.filter(|_| seen.base_env)?;
-    let there = |name: &str| !seen.removed_packages.iter().any(|gone| gone.name == name);
-    let brought = build.packages.iter().filter(|(name, _)| there(name));
+    let there = |name: &str| !seen.removed_packages.iter().any(|removed| removed.name == name);
+    let remaining = build.packages.iter().filter(|(name, _)| there(name));
     let foreign = platform::explain_unknown_platform(build, arch);
-    let brought = brought.map(|(name, version)| {
+    let base_packages = remaining.map(|(name, version)| {
         let version = match &foreign {
             Some(why) => PackageVersion::Unresolved(why.clone()),
             None => PackageVersion::exact(*version),
         };
         ObservedPackage::new(PackageManager::Pip, PackageName::python(name), version, fact)
     });
-    let mut packages: Vec<ObservedPackage> = brought.collect();
+    let mut packages: Vec<ObservedPackage> = base_packages.collect();
     if packages.is_empty() {
         return None;
     }

@@ -60,16 +60,16 @@ pub(super) fn infer_needs(
     let world = LibrarySources { seen, build, searched: loader_search_directories(env, ld_conf), knowledge };
     let mut found = Vec::new();
     for component in components {
-        let asked = required_libraries(facts, seen, components, (component, env), place);
-        if asked.at_start.is_empty() && asked.later.is_empty() && asked.open.is_none() {
+        let required = required_libraries(facts, seen, components, (component, env), place);
+        if required.at_start.is_empty() && required.later.is_empty() && required.open.is_none() {
             continue;
         }
-        let mut fact = |key, names: &[String], (open, loose): (Option<&Cause>, bool)| {
-            let by = if asked.row.is_some() { Derivation::Row } else { Derivation::Resolution };
-            let from = asked.from.iter().copied().chain(build.fact).collect();
-            let evidence = Evidence::Derived { by, from, row: asked.row };
+        let mut fact = |key, names: &[String], (open, allow_unpackaged): (Option<&Cause>, bool)| {
+            let by = if required.row.is_some() { Derivation::Row } else { Derivation::Resolution };
+            let from = required.from.iter().copied().chain(build.fact).collect();
+            let evidence = Evidence::Derived { by, from, row: required.row };
             let list: Vec<RequiredLibrary> =
-                names.iter().map(|name| world.locate_library(name, asked.looks, loose)).collect();
+                names.iter().map(|name| world.locate_library(name, required.looks, allow_unpackaged)).collect();
             let searched = "the known data of the component";
             let state = match open {
                 Some(why) => ValueState::Unknown(why.clone()),
@@ -79,13 +79,13 @@ pub(super) fn infer_needs(
             facts.add_typed(key, Some(&component.name), state, evidence)
         };
         // The name of what nobody read is no reason to take a program for one that starts.
-        let at_start = fact(FactKey::ComponentNeeds, &asked.at_start, (asked.open.as_ref(), false));
-        let later = fact(FactKey::ComponentOpens, &asked.later, (None, true));
+        let at_start = fact(FactKey::ComponentNeeds, &required.at_start, (required.open.as_ref(), false));
+        let later = fact(FactKey::ComponentOpens, &required.later, (None, true));
         found.push(LibraryDependencies {
             component: component.name.clone(),
             at_start,
             at_run_time: later,
-            falls_back: asked.falls_back,
+            falls_back: required.falls_back,
         });
     }
     found
@@ -100,11 +100,11 @@ fn required_libraries(
     place: InstallContext<'_>,
 ) -> RequiredLibraries {
     let knowledge = place.knowledge;
-    let mut asked = RequiredLibraries::default();
+    let mut required = RequiredLibraries::default();
     // What a variable keeps on the processor asks for none; where its value cannot be told, for what is not known.
     match (&component.cuda.state, component.cuda_variable(facts)) {
-        (ValueState::Absent { .. }, Some(_)) => return asked,
-        (ValueState::Unknown(why), Some(_)) => return RequiredLibraries { open: Some(why.clone()), ..asked },
+        (ValueState::Absent { .. }, Some(_)) => return required,
+        (ValueState::Unknown(why), Some(_)) => return RequiredLibraries { open: Some(why.clone()), ..required },
         _ => {}
     }
     let own = components.iter().find(|one| one.name == CUDA_RUNTIME_COMPONENT).or(components.first());
@@ -112,11 +112,11 @@ fn required_libraries(
         file.component.as_deref().or(own.map(|own| own.name.as_str())) == Some(component.name.as_str())
     };
     for file in order_breadth_first(seen.needs.iter().filter(of).collect()) {
-        asked.at_start.extend(file.needs.iter().cloned());
-        asked.later.extend(file.opens.iter().cloned());
-        asked.from.push(file.fact);
+        required.at_start.extend(file.needs.iter().cloned());
+        required.later.extend(file.opens.iter().cloned());
+        required.from.push(file.fact);
         if let ValueState::Unknown(why) = &facts.get(file.fact).state {
-            asked.open.get_or_insert_with(|| why.clone());
+            required.open.get_or_insert_with(|| why.clone());
         }
     }
     for package in &seen.packages {
@@ -126,57 +126,57 @@ fn required_libraries(
             continue;
         }
         if let Some(why) = library_dependencies::explain_unknown_library_needs(seen, package, place.arch, knowledge) {
-            asked.open.get_or_insert(why);
-            asked.from.push(package.fact);
+            required.open.get_or_insert(why);
+            required.from.push(package.fact);
             continue;
         }
         // The rows speak of the build on the default index, and some of others that ask for the same.
-        let told =
+        let is_covered =
             package.variant.is_none() || library_dependencies::library_dependency_row(package, knowledge).is_some();
-        let row = told.then(|| external_libraries::external_libraries_of(package, knowledge)).flatten();
+        let row = is_covered.then(|| external_libraries::external_libraries_of(package, knowledge)).flatten();
         // Where its libraries come along as packages, nothing is asked for from outside of them.
         let bare = |asks: &ExternalLibraries| {
-            asks.along.is_none_or(|row| {
+            asks.dependency_row.is_none_or(|row| {
                 library_dependencies::may_lack_library_dependencies(facts, seen, package, row, knowledge)
             })
         };
         if let Some(row) = row.filter(bare) {
-            if row.along.is_some() {
-                asked.looks = WheelLibrarySearch::Program;
+            if row.dependency_row.is_some() {
+                required.looks = WheelLibrarySearch::Program;
             } else if row.by_loader
-                && asked.looks == WheelLibrarySearch::Unknown
+                && required.looks == WheelLibrarySearch::Unknown
                 && loader_ignores_wheels(seen, env, knowledge)
             {
-                asked.looks = WheelLibrarySearch::LoaderOnly;
+                required.looks = WheelLibrarySearch::LoaderOnly;
             }
-            asked.at_start.extend(row.needs.iter().map(|name| (*name).to_owned()));
-            asked.later.extend(row.opens.iter().map(|name| (*name).to_owned()));
-            asked.from.push(package.fact);
-            asked.row = Some(row.row);
-            asked.falls_back |= row.falls_back;
+            required.at_start.extend(row.needs.iter().map(|name| (*name).to_owned()));
+            required.later.extend(row.opens.iter().map(|name| (*name).to_owned()));
+            required.from.push(package.fact);
+            required.row = Some(row.row);
+            required.falls_back |= row.falls_back;
         }
     }
-    let parts: Vec<String> = asked
+    let parts: Vec<String> = required
         .at_start
         .iter()
         .flat_map(|name| knowledge.parts_of_library(name))
         .map(|part| (*part).to_owned())
         .collect();
-    asked.later.extend(parts);
-    for list in [&mut asked.at_start, &mut asked.later] {
-        let mut told: BTreeSet<String> = BTreeSet::new();
-        list.retain(|name| told.insert(name.clone()));
+    required.later.extend(parts);
+    for list in [&mut required.at_start, &mut required.later] {
+        let mut unique: BTreeSet<String> = BTreeSet::new();
+        list.retain(|name| unique.insert(name.clone()));
     }
-    asked
+    required
 }
 
 /// Orders files as the loader loads them: first those that no other requires, then their dependencies, level by
 /// level.
 fn order_breadth_first(files: Vec<&ObservedLibraryDependencies>) -> Vec<&ObservedLibraryDependencies> {
     let name = |file: &ObservedLibraryDependencies| split_path(&file.file).1.to_owned();
-    let wanted: BTreeSet<&str> = files.iter().flat_map(|file| &file.needs).map(String::as_str).collect();
+    let required: BTreeSet<&str> = files.iter().flat_map(|file| &file.needs).map(String::as_str).collect();
     let (mut order, mut rest): (Vec<&ObservedLibraryDependencies>, Vec<&ObservedLibraryDependencies>) =
-        files.into_iter().partition(|file| !wanted.contains(name(file).as_str()));
+        files.into_iter().partition(|file| !required.contains(name(file).as_str()));
     let mut at = 0;
     while !rest.is_empty() {
         // Files that ask for each other have no first: as they were read.
@@ -211,16 +211,16 @@ struct LibrarySources<'a> {
 
 impl LibrarySources<'_> {
     /// Returns a soname with its presence; `loose`: whether files installed without a package may provide it.
-    fn locate_library(&self, name: &str, looks: WheelLibrarySearch, loose: bool) -> RequiredLibrary {
+    fn locate_library(&self, name: &str, looks: WheelLibrarySearch, allow_unpackaged: bool) -> RequiredLibrary {
         let files = self.presence_in_files(name);
         // A part comes in the package of the whole.
         let whole = self.knowledge.main_library_of(name);
-        let said = files
+        let found = files
             .max(self.presence_in_packages(whole, looks))
             .max(self.presence_in_base_image(whole))
-            .max(if loose { self.presence_in_unpackaged_files(whole) } else { LibraryPresence::No });
+            .max(if allow_unpackaged { self.presence_in_unpackaged_files(whole) } else { LibraryPresence::No });
         let lacked = self.build.lacks.contains(&name);
-        let presence = match (said, self.knowledge.driver_soname(name)) {
+        let presence = match (found, self.knowledge.driver_soname(name)) {
             (LibraryPresence::Yes, _) => LibraryProvider::Image,
             (_, Some(row)) => LibraryProvider::Driver(row.capability),
             (LibraryPresence::No, None) if lacked || self.seen.complete.files || self.seen.complete.packages => {
@@ -230,7 +230,7 @@ impl LibrarySources<'_> {
                 LibraryProvider::Absent
             }
             (LibraryPresence::No, None) if self.is_content_declared() => LibraryProvider::Unfound,
-            (LibraryPresence::No | LibraryPresence::Perhaps, None) => LibraryProvider::Unseen,
+            (LibraryPresence::No | LibraryPresence::Perhaps, None) => LibraryProvider::Unknown,
         };
         RequiredLibrary { name: name.to_owned(), provider: presence }
     }
@@ -244,7 +244,8 @@ impl LibrarySources<'_> {
     /// Whether every package is one whose libraries are known, so that none can provide a soname.
     fn no_package_provides(&self, soname: &str, looks: WheelLibrarySearch) -> bool {
         let knowledge = self.knowledge;
-        let told = looks == WheelLibrarySearch::LoaderOnly || is_library_wheel_replaced(self.seen, soname, knowledge);
+        let ignores_wheels =
+            looks == WheelLibrarySearch::LoaderOnly || is_library_wheel_replaced(self.seen, soname, knowledge);
         self.seen.packages.iter().all(|package| match package.manager {
             PackageManager::System => !knowledge.may_contain_libraries(&package.name),
             PackageManager::Conda => knowledge.lacks_library(&package.name, soname),
@@ -263,7 +264,7 @@ impl LibrarySources<'_> {
                         .any(|row| row.name == package.name && row.sonames.contains(&soname))
                 };
                 known
-                    || (told && self.is_library_wheel(package))
+                    || (ignores_wheels && self.is_library_wheel(package))
                     || library_dependencies::is_installed_without_libraries(package, knowledge)
                     || ((package.no_deps || another()) && listed())
             }
@@ -328,14 +329,14 @@ impl LibrarySources<'_> {
                 _ if looks == WheelLibrarySearch::LoaderOnly && self.is_library_wheel(package) => LibraryPresence::No,
                 Some(_) => LibraryPresence::Perhaps,
                 None if looks == WheelLibrarySearch::Program
-                    && let Some(said) = library_dependencies::library_presence_in_dependencies(
+                    && let Some(presence) = library_dependencies::library_presence_in_dependencies(
                         self.seen,
                         package,
                         soname,
                         self.knowledge,
                     ) =>
                 {
-                    said
+                    presence
                 }
                 None if self.requires_from_outside(package, soname)
                     || self.is_wheel_without_cuda_libraries(package) =>
@@ -367,12 +368,12 @@ impl LibrarySources<'_> {
         let of_index = package.manager == PackageManager::Pip && package.variant.is_none();
         let asks = of_index.then(|| external_libraries::external_libraries_of(package, self.knowledge)).flatten();
         // What comes along with it is not asked for from outside, unless it was left out.
-        asks.is_some_and(|asks| (asks.along.is_none() || package.no_deps) && asks.contains(soname))
+        asks.is_some_and(|asks| (asks.dependency_row.is_none() || package.no_deps) && asks.contains(soname))
     }
 
     /// Returns whether something that was installed without a package may provide a library.
     fn presence_in_unpackaged_files(&self, soname: &str) -> LibraryPresence {
-        let may = self.seen.base_changes.loose.iter().any(|one| {
+        let may = self.seen.base_changes.unpackaged.iter().any(|one| {
             unpackaged_libraries::may_provide_library(one, soname, &self.searched)
                 && self.presence_in_source_image(one.image.as_deref(), soname) != LibraryPresence::No
         });
@@ -426,11 +427,11 @@ impl LibrarySources<'_> {
                 && row.before.is_none_or(|before| cuda < before)
         };
         let words: Vec<&str> = tag.unwrap_or_default().split('-').collect();
-        let told = tag.and_then(|tag| self.knowledge.cuda_flavour(tag));
+        let flavour_row = tag.and_then(|tag| self.knowledge.cuda_flavour(tag));
         let least = self.knowledge.smallest_cuda_flavour();
         let included = |flavour: &str| {
-            let held = told.is_some_and(|row| row.holds.contains(&flavour));
-            held || words.contains(&flavour) || least == Some(flavour)
+            let in_flavour = flavour_row.is_some_and(|row| row.holds.contains(&flavour));
+            in_flavour || words.contains(&flavour) || least == Some(flavour)
         };
         let brings = |row: &ToolkitLibraryRow| row.sonames.contains(&soname);
         if tag.is_some() && rows().filter(of_release).any(|row| included(row.flavour) && brings(row)) {
@@ -439,7 +440,7 @@ impl LibrarySources<'_> {
         // Of libraries that come with every release, those of another are not in this one, where the tables have this one.
         let listed = rows().any(brings) && rows().any(|row| of_release(&row));
         let own = rows().filter(of_release).any(brings);
-        if listed && (told.is_some() || !own) { LibraryPresence::No } else { LibraryPresence::Perhaps }
+        if listed && (flavour_row.is_some() || !own) { LibraryPresence::No } else { LibraryPresence::Perhaps }
     }
 }
 

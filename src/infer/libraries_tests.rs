@@ -52,14 +52,14 @@ fn a_library_is_missing_only_where_everything_is_known() {
     for (what, files, packages, cuda, complete, expected) in [
         ("another major", &[][..], &[][..], "12.1", (false, true), LibraryProvider::Absent),
         ("all files listed", &[], &[], "", (true, false), LibraryProvider::Absent),
-        ("its own major", &[], &[], "11.8", (false, true), LibraryProvider::Unseen),
-        ("packages not all listed", &[], &[], "12.1", (false, false), LibraryProvider::Unseen),
-        ("nothing said of the base", &[], &[], "", (false, true), LibraryProvider::Unseen),
+        ("its own major", &[], &[], "11.8", (false, true), LibraryProvider::Unknown),
+        ("packages not all listed", &[], &[], "12.1", (false, false), LibraryProvider::Unknown),
+        ("nothing said of the base", &[], &[], "", (false, true), LibraryProvider::Unknown),
         ("a file", &[file], &[], "12.1", (true, true), LibraryProvider::Image),
         ("a version of it", &["/usr/lib64/libcublas.so.11.11.3.6"], &[], "12.1", (true, true), LibraryProvider::Image),
-        ("a file elsewhere", &["/opt/libcublas.so.11"], &[], "12.1", (true, true), LibraryProvider::Unseen),
+        ("a file elsewhere", &["/opt/libcublas.so.11"], &[], "12.1", (true, true), LibraryProvider::Unknown),
         ("a file of another name", &["/usr/lib64/libcublas.so.110"], &[], "", (true, true), LibraryProvider::Absent),
-        ("its wheel", &[], &[(pip, "nvidia-cublas-cu11", "11.11.3.6")], "12.1", (true, true), LibraryProvider::Unseen),
+        ("its wheel", &[], &[(pip, "nvidia-cublas-cu11", "11.11.3.6")], "12.1", (true, true), LibraryProvider::Unknown),
         (
             "another wheel",
             &[],
@@ -68,7 +68,7 @@ fn a_library_is_missing_only_where_everything_is_known() {
             (true, true),
             LibraryProvider::Absent,
         ),
-        ("a package that may", &[], &[(conda, "cudatoolkit", "11.8")], "12.1", (true, true), LibraryProvider::Unseen),
+        ("a package that may", &[], &[(conda, "cudatoolkit", "11.8")], "12.1", (true, true), LibraryProvider::Unknown),
         ("a package that may not", &[], &[(apt, "curl", "8")], "12.1", (true, true), LibraryProvider::Absent),
     ] {
         let mut seen = observations_with(files, packages);

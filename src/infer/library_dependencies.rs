@@ -154,8 +154,8 @@ fn is_component_version_from(facts: &Facts, package: &ObservedPackage, knowledge
     let Some(framework) = knowledge.framework(&package.name) else { return false };
     let is_version =
         |key: FactKey, of: Option<&str>| key == FactKey::ComponentVersion && of == Some(framework.component);
-    let said = facts.iter().filter(|(_, entry)| is_version(entry.key, entry.subject.as_deref())).last();
-    said.is_some_and(
+    let version_fact = facts.iter().filter(|(_, entry)| is_version(entry.key, entry.subject.as_deref())).last();
+    version_fact.is_some_and(
         |(_, entry)| matches!(&entry.state, ValueState::Known(PrintedValue::Text(version)) if public_version(version) == own.public()),
     )
 }
@@ -173,8 +173,10 @@ fn is_library_removed_later(
         rows.any(|row| row.name == name && row.sonames.contains(&soname))
     };
     let later = |command: u32| command >= package.command;
-    let taken = |gone: &RemovedPackage| gone.manager == PackageManager::Pip && later(gone.command) && holds(&gone.name);
-    seen.removed_packages.iter().any(taken) || is_dependency_replaced(seen, package, soname, knowledge)
+    let removes_library = |removed: &RemovedPackage| {
+        removed.manager == PackageManager::Pip && later(removed.command) && holds(&removed.name)
+    };
+    seen.removed_packages.iter().any(removes_library) || is_dependency_replaced(seen, package, soname, knowledge)
 }
 
 /// Whether the package list is complete and includes library wheels, so that a package that is not listed is not
@@ -212,7 +214,7 @@ fn is_library_lost(
     seen: &Observations,
     package: &ObservedPackage,
     soname: &str,
-    gone: bool,
+    is_missing: bool,
     knowledge: Knowledge,
 ) -> bool {
     let Some(at) = seen.packages.iter().position(|one| one.fact == package.fact) else { return false };
@@ -224,7 +226,7 @@ fn is_library_lost(
         .filter(|one| one.separate_environment == package.separate_environment)
         .collect();
     // Behind it there is nothing that has a say.
-    if !gone && later.iter().all(|one| ordered && one.command == package.command) {
+    if !is_missing && later.iter().all(|one| ordered && one.command == package.command) {
         return false;
     }
     let wheels = match knowledge.library_wheel(&package.name) {
@@ -240,13 +242,13 @@ fn is_library_lost(
         if command.iter().any(|one| ordered && one.command == package.command) {
             continue;
         }
-        let said: Vec<Option<bool>> =
+        let effects: Vec<Option<bool>> =
             command.iter().map(|one| replaces_library(package, one, soname, &wheels, knowledge)).collect();
-        if said.iter().any(Option::is_some) {
-            return !said.contains(&Some(false));
+        if effects.iter().any(Option::is_some) {
+            return !effects.contains(&Some(false));
         }
     }
-    gone
+    is_missing
 }
 
 /// Whether the wheel of a library was installed, and a later command replaced it with one that lacks the library.
@@ -299,8 +301,8 @@ fn replaces_library(
     if another.is_some() {
         return another;
     }
-    let told = knowledge.library_wheel(&one.name).is_some() || requires_no_cuda_library(one, knowledge);
-    if told && !requires_torch(one, knowledge) { None } else { Some(false) }
+    let is_known = knowledge.library_wheel(&one.name).is_some() || requires_no_cuda_library(one, knowledge);
+    if is_known && !requires_torch(one, knowledge) { None } else { Some(false) }
 }
 
 /// Whether a wheel is known to require no CUDA library and to have none as a dependency.

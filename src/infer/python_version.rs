@@ -1,6 +1,6 @@
 //! The Python version that packages are installed for, which limits the available releases.
 
-use crate::infer::torch_install::required_distribution;
+use crate::infer::torch_release::required_distribution;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{Observations, ObservedBase};
@@ -37,8 +37,9 @@ pub(crate) fn newest_base_python(
     knowledge: Knowledge,
 ) -> Option<&'static str> {
     let ObservedBase::Image(reference, _) = &seen.base else { return None };
-    let alone = package.python.is_none() && base_python(seen, knowledge).is_none() && !has_other_python(seen, None);
-    alone.then(|| knowledge.newest_image_python(reference)).flatten()
+    let is_undetermined =
+        package.python.is_none() && base_python(seen, knowledge).is_none() && !has_other_python(seen, None);
+    is_undetermined.then(|| knowledge.newest_image_python(reference)).flatten()
 }
 
 /// Whether something installs a Python other than that of the base image.

@@ -33,8 +33,8 @@ pub(super) fn library_removal(
     cuda: CudaVersion,
     knowledge: Knowledge,
 ) -> LibraryRemoval {
-    let mut gone = seen.removed_packages.iter().filter(|gone| gone.manager == PackageManager::System);
-    if gone.any(|gone| package_contains_library(&gone.name, soname, cuda, knowledge)) {
+    let mut removed = seen.removed_packages.iter().filter(|package| package.manager == PackageManager::System);
+    if removed.any(|package| package_contains_library(&package.name, soname, cuda, knowledge)) {
         return LibraryRemoval::Removed;
     }
     // Libraries that packages of their own bring lie beside those of the system.

@@ -42,7 +42,7 @@ pub(super) fn components_with_cuda_in_name(
         // What has code was found by its files.
         return Vec::new();
     }
-    let mut told = Vec::new();
+    let mut found = Vec::new();
     for package in &seen.packages {
         let Some((cuda, row)) = cuda_of_wheel(package, knowledge) else { continue };
         // A name may be that of a part of CUDA; a version that says its CUDA is that of a build.
@@ -51,11 +51,12 @@ pub(super) fn components_with_cuda_in_name(
         if knowledge.framework(&package.name).is_some() || part() {
             continue;
         }
-        if !told.iter().any(|(_, other, _)| *other == cuda) {
-            told.push((package, cuda, row));
+        if !found.iter().any(|(_, other, _)| *other == cuda) {
+            found.push((package, cuda, row));
         }
     }
-    told.into_iter()
+    found
+        .into_iter()
         .map(|(package, cuda, row)| component_named_after_package(facts, package, (Ok(cuda), Some(row)), codes))
         .collect()
 }
@@ -118,7 +119,7 @@ fn component_named_after_package(
 
 /// Returns the CUDA runtime that a package installs.
 fn package_runtime(package: &ObservedPackage, knowledge: Knowledge) -> Option<PackageRuntime> {
-    let untold = |by: &str| Cause::CudaDecidedBy { by: by.to_string(), package: package.name.to_string() };
+    let unknown_cuda = |by: &str| Cause::CudaDecidedBy { by: by.to_string(), package: package.name.to_string() };
     match (package.manager, &package.version) {
         (PackageManager::System, version) => {
             let (row, cuda) = knowledge.runtime_package(&package.name)?;
@@ -128,16 +129,16 @@ fn package_runtime(package: &ObservedPackage, knowledge: Knowledge) -> Option<Pa
                 PackageVersion::Range(range) => parse_cuda_release(range.as_str()),
                 PackageVersion::Unresolved(_) => None,
             };
-            Some((cuda.or(own).ok_or_else(|| untold("the repository of the distribution")), Some(&row.info)))
+            Some((cuda.or(own).ok_or_else(|| unknown_cuda("the repository of the distribution")), Some(&row.info)))
         }
         (PackageManager::Pip, PackageVersion::Exact(version)) => {
             let wheel = knowledge.library_wheel(&package.name).filter(|row| row.runtime)?;
             let cuda = knowledge.library_wheel_cuda(&package.name, version.as_str());
-            Some((cuda.map(|(cuda, _)| cuda).ok_or_else(|| untold("the version")), Some(&wheel.info)))
+            Some((cuda.map(|(cuda, _)| cuda).ok_or_else(|| unknown_cuda("the version")), Some(&wheel.info)))
         }
         (PackageManager::Pip, _) => {
             let wheel = knowledge.library_wheel(&package.name).filter(|row| row.runtime)?;
-            Some((wheel.cuda.ok_or_else(|| untold("the build date")), Some(&wheel.info)))
+            Some((wheel.cuda.ok_or_else(|| unknown_cuda("the build date")), Some(&wheel.info)))
         }
         (PackageManager::Conda, version) => {
             let chooses = knowledge.conda_variant(&package.name).filter(|row| !row.cpu).map(|row| &row.info);
@@ -146,7 +147,7 @@ fn package_runtime(package: &ObservedPackage, knowledge: Knowledge) -> Option<Pa
                 PackageVersion::Exact(version) => parse_cuda_release(version.as_str()),
                 _ => None,
             };
-            Some((cuda.ok_or_else(|| untold("the date of the conda channels")), Some(row)))
+            Some((cuda.ok_or_else(|| unknown_cuda("the date of the conda channels")), Some(row)))
         }
     }
 }

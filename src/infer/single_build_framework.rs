@@ -126,14 +126,14 @@ fn conda_cpu_build<'a>(package: &'a ObservedPackage, seen: &Observations) -> Opt
 fn dedicated_index_build(package: &ObservedPackage, knowledge: Knowledge) -> Option<&str> {
     let PackageVersion::Exact(version) = &package.version else { return None };
     let own = !knowledge.project_indexes(&package.name).is_empty();
-    let alone = match &package.indexes {
+    let is_only_source = match &package.indexes {
         IndexSelection::Only(_) => true,
         IndexSelection::Beside(tags) => {
             tags.len() == 1 && knowledge.framework_build(&package.name, version.as_str()).is_none()
         }
         IndexSelection::Default | IndexSelection::Unknown(_) => false,
     };
-    package.variant.as_deref().filter(|_| own && alone)
+    package.variant.as_deref().filter(|_| own && is_only_source)
 }
 
 /// Returns a framework whose files record its build; its GPU code is that of the row if they agree.
@@ -340,10 +340,10 @@ fn component_from_build_row(
     let plain = plain || read;
     let row = row.filter(|row| row.cuda.is_some() || plain);
     let named = knowledge.cuda_of_version(&package.name, version).filter(|_| row.is_none());
-    let told_by = row.map(|row| &row.info).or(named.map(|(_, row)| row));
-    let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: told_by };
-    let told = row.and_then(|row| code_for_architecture(row, version, image));
-    let told = told
+    let source_row = row.map(|row| &row.info).or(named.map(|(_, row)| row));
+    let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: source_row };
+    let listed_code = row.and_then(|row| code_for_architecture(row, version, image));
+    let listed_code = listed_code
         .map(|(code, row)| (own.map_or_else(|| code.clone(), |own| code_for_cuda_release(&code, own, knowledge)), row));
     let (own_name, own_version) = (package.name.clone(), version.to_owned());
     let because = match row {
@@ -369,17 +369,17 @@ fn component_from_build_row(
             let cuda = own.or(row.cuda);
             let cuda =
                 cuda.map_or(ValueState::Absent { searched: "the build, which does not use CUDA" }, ValueState::Known);
-            let code = told.clone().map(|(container, _)| ValueState::Known(GpuCode::from(container)));
+            let code = listed_code.clone().map(|(container, _)| ValueState::Known(GpuCode::from(container)));
             (cuda, code.unwrap_or(ValueState::Unknown(why)))
         }
     };
-    let said = image.seen.cuda_runtime.filter(|_| row.is_none() && !read);
-    let of_cuda = match said {
+    let declared_runtime = image.seen.cuda_runtime.filter(|_| row.is_none() && !read);
+    let of_cuda = match declared_runtime {
         Some((_, fact)) => Evidence::Derived { by: Derivation::Resolution, from: vec![fact], row: None },
         None => evidence.clone(),
     };
     let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), cuda, of_cuda);
-    let of_code = match told {
+    let of_code = match listed_code {
         Some((_, row)) => Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: Some(row) },
         None => evidence,
     };

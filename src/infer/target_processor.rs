@@ -119,10 +119,10 @@ fn reason_from_cpu_package(seen: &Observations, components: &[Component], knowle
 /// Whether everything that commands install is known, and none of it is for GPUs.
 fn has_no_gpu_content(seen: &Observations, components: &[Component]) -> bool {
     let certain = seen.packages.iter().all(|package| package.conditional.is_none());
-    let told = seen.base_changes.unread_commands.is_empty() && seen.base_changes.unknown_wheels.is_empty();
+    let all_read = seen.base_changes.unread_commands.is_empty() && seen.base_changes.unknown_wheels.is_empty();
     let installed = |one: &&Component| one.role != ComponentRole::Container && (!one.anonymous || one.program);
     let unread = seen.base_changes.builds_for_gpus || seen.base_changes.copies_unread_images;
-    certain && told && !unread && components.iter().filter(installed).all(Component::is_without_cuda)
+    certain && all_read && !unread && components.iter().filter(installed).all(Component::is_without_cuda)
 }
 
 /// Returns the reason if builds without CUDA were selected explicitly, and nothing else may use a GPU.
@@ -147,12 +147,12 @@ pub(super) fn apply_cpu_only_variables(
 ) {
     for component in components {
         let Some((name, value, row)) = cpu_only_variable(component, seen, knowledge) else { continue };
-        let said = env.get(name).clone();
-        let from = vec![said.id, component.cuda.id];
+        let variable = env.get(name).clone();
+        let from = vec![variable.id, component.cuda.id];
         let evidence = Evidence::Derived { by: Derivation::Row, from, row: Some(&row.info) };
         let own = component.name.clone();
-        match said.state {
-            ValueState::Known(said) if said.trim() == value => {
+        match variable.state {
+            ValueState::Known(text) if text.trim() == value => {
                 let absent = ValueState::Absent { searched: SEARCHED_ENVIRONMENT };
                 component.cuda = facts.add_typed(FactKey::ComponentCuda, Some(&own), absent, evidence.clone());
                 let absent = ValueState::Absent { searched: SEARCHED_ENVIRONMENT };

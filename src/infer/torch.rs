@@ -9,10 +9,10 @@ use crate::cuda::CudaVersion;
 use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::python_version::python_of_package;
 use crate::infer::single_build_framework::variant_cuda;
-use crate::infer::torch_install::{ImageTorch, TorchBuilder, TorchInstall, is_torch_package, required_distribution};
+use crate::infer::torch_ecosystem::{CompanionContext, torch_requirements_of_command};
 use crate::infer::torch_release::{
-    CompanionContext, CompanionRequirement, TorchContext, TorchRequirement, companion_requirement, is_build_tag,
-    is_in_all_ranges, newest_torch, requirement_within_ranges, requires_torch, torch_as_specified, verify_build,
+    ImageTorch, TorchBuilder, TorchContext, TorchInstall, TorchRequirement, is_build_tag, is_in_all_ranges,
+    is_torch_package, newest_torch, required_distribution, requires_torch, torch_as_specified, verify_build,
 };
 use crate::infer::unread_installs::{explain_possible_earlier_install, replaces_installed_build};
 use crate::knowledge::Knowledge;
@@ -26,24 +26,24 @@ use crate::model::package::{
 impl TorchInstall<'_> {
     /// Whether it replaces the installed torch: by an option of the command, or because the command names one build.
     fn replaces_installed(&self, seen: &Observations, knowledge: Knowledge) -> bool {
-        let named = |bound: &&ObservedPackage| Some(bound.fact) == self.told;
+        let named = |bound: &&ObservedPackage| Some(bound.fact) == self.deciding_fact;
         let named = seen.bounds.iter().find(named).unwrap_or(self.package);
         let local = named.version.local().is_some();
         let own = is_torch_package(self.package, knowledge) && replaces_installed_build(seen, self.package);
         own || (is_torch_package(named, knowledge) && local)
-            || seen.base_changes.renewing.contains(&self.package.command)
+            || seen.base_changes.upgrading_dependencies.contains(&self.package.command)
     }
 
     /// Returns its version as installers compare it, with the local part of its wheel, and `true` if the local part is
     /// known; `None` for an unknown version. Packages of conda have no local part.
-    fn full_version(&self, day: TorchContext<'_>) -> Option<(String, bool)> {
+    pub(super) fn full_version(&self, day: TorchContext<'_>) -> Option<(String, bool)> {
         let version = self.version.as_ref().ok()?;
         if self.package.manager == PackageManager::Conda {
             // Other channels than that of torch add a build number: `2.3.1.post300`.
             let own = |channel: &str| day.knowledge.conda_variants().iter().any(|row| row.channel == Some(channel));
             return Some((version.clone(), matches!(self.maker, TorchBuilder::Channel(channel) if own(channel))));
         }
-        let own = is_torch_package(self.package, day.knowledge) && self.told.is_none();
+        let own = is_torch_package(self.package, day.knowledge) && self.deciding_fact.is_none();
         let variant = match (&self.package.version, &self.variant) {
             (PackageVersion::Exact(text), _) if own && text.local().is_some() => return Some((text.to_string(), true)),
             (PackageVersion::Exact(text), Err(why)) if own && why.address_outside_index().is_some() => {
@@ -64,13 +64,13 @@ impl TorchInstall<'_> {
         let installed = match now {
             ImageTorch::None => None,
             ImageTorch::Base => build.torch.map(|(version, _)| (version.to_owned(), false)),
-            ImageTorch::Brought(installed) => installed.full_version(day),
+            ImageTorch::Installed(installed) => installed.full_version(day),
         };
         let both = installed.zip(self.full_version(day));
         let Some(((installed, complete), (offered, offer_complete))) = both else { return Some(self) };
         let public = compare_pep440_versions(public_version(&installed), public_version(&offered));
         let whole = compare_pep440_versions(&installed, &offered).filter(|_| complete && offer_complete);
-        let of_conda = matches!(now, ImageTorch::Brought(torch) if torch.package.manager == PackageManager::Conda);
+        let of_conda = matches!(now, ImageTorch::Installed(torch) if torch.package.manager == PackageManager::Conda);
         let plain_offer = offer_complete && !offered.contains('+') && (complete || !of_conda);
         let Some(public) = public else { return Some(self) };
         if public.is_gt() || public.is_eq() && (plain_offer || whole.is_some_and(Ordering::is_ge)) {
@@ -81,7 +81,7 @@ impl TorchInstall<'_> {
         }
         // Which of two builds of one version is newer is unknown.
         Some(match now {
-            ImageTorch::Brought(TorchInstall { variant: Err(why), .. }) => Self { variant: Err(why.clone()), ..self },
+            ImageTorch::Installed(TorchInstall { variant: Err(why), .. }) => Self { variant: Err(why.clone()), ..self },
             _ => self.or_base_build(),
         })
     }
@@ -102,7 +102,7 @@ impl TorchInstall<'_> {
     ///
     /// A requirement with a local version names the build.
     fn or_newer_installed(self, now: &ImageTorch<'_>, named: Option<&ObservedPackage>) -> Self {
-        let ImageTorch::Brought(TorchInstall { version: Err(why), .. }) = now else { return self };
+        let ImageTorch::Installed(TorchInstall { version: Err(why), .. }) = now else { return self };
         if is_about_unread_base(why) || named.is_some_and(|named| named.version.local().is_some()) {
             return self;
         }
@@ -115,7 +115,7 @@ impl TorchInstall<'_> {
         let alike = match now {
             ImageTorch::None => !open_base,
             ImageTorch::Base => false,
-            ImageTorch::Brought(other) => {
+            ImageTorch::Installed(other) => {
                 self.variant.is_ok() && self.variant.as_ref().ok() == other.variant.as_ref().ok()
             }
         };
@@ -129,8 +129,8 @@ impl TorchInstall<'_> {
     fn or_either(self, two: [&TorchInstall<'_>; 2], knowledge: Knowledge) -> Self {
         let [one, other] = two;
         let wheels =
-            two.iter().all(|brought| brought.maker == TorchBuilder::Wheel && self.maker == TorchBuilder::Wheel);
-        let rows = two.map(|brought| knowledge.torch_release(brought.version.as_ref().ok()?));
+            two.iter().all(|install| install.maker == TorchBuilder::Wheel && self.maker == TorchBuilder::Wheel);
+        let rows = two.map(|install| knowledge.torch_release(install.version.as_ref().ok()?));
         match (rows, &one.variant, &other.variant) {
             ([Some(first), Some(second)], Ok(variant), Ok(same)) if wheels && variant == same => {
                 Self { variant: Ok(variant.clone()), candidates: vec![first, second], closed: true, ..self }
@@ -167,7 +167,7 @@ impl TorchInstall<'_> {
 impl ImageTorch<'_> {
     /// Whether its version is known.
     fn is_version_known(&self) -> bool {
-        matches!(self, Self::Brought(brought) if brought.version.is_ok())
+        matches!(self, Self::Installed(brought) if brought.version.is_ok())
     }
 }
 
@@ -180,19 +180,19 @@ pub(super) fn resolve_torch<'a>(
     knowledge: Knowledge,
 ) -> ImageTorch<'a> {
     let day = TorchContext { arch, as_of, knowledge };
-    let told = build.torch.is_some() || build.torch_bounds.is_some();
-    let mut now = if told || build.of_others.is_some() { ImageTorch::Base } else { ImageTorch::None };
+    let base_has_torch = build.torch.is_some() || build.torch_bounds.is_some();
+    let mut now = if base_has_torch || build.of_others.is_some() { ImageTorch::Base } else { ImageTorch::None };
     if seen.depth != InspectionDepth::Text {
-        let of_manager = |wanted: &dyn Fn(PackageManager) -> bool| {
-            seen.packages.iter().rfind(|package| is_torch_package(package, knowledge) && wanted(package.manager))
+        let of_manager = |accepts: &dyn Fn(PackageManager) -> bool| {
+            seen.packages.iter().rfind(|package| is_torch_package(package, knowledge) && accepts(package.manager))
         };
         let of_conda = of_manager(&|manager| manager == PackageManager::Conda)
             .map(|package| torch_from_conda(package, seen, knowledge));
         let of_pip = of_manager(&|manager| manager != PackageManager::Conda)
             .map(|package| verify_build(torch_as_specified(package, day), seen, day));
         return match (of_pip, of_conda) {
-            (Some(pip), Some(conda)) => ImageTorch::Brought(select_imported_torch(pip, conda, seen, day)),
-            (Some(one), None) | (None, Some(one)) => ImageTorch::Brought(one),
+            (Some(pip), Some(conda)) => ImageTorch::Installed(select_imported_torch(pip, conda, seen, day)),
+            (Some(one), None) | (None, Some(one)) => ImageTorch::Installed(one),
             (None, None) => now,
         };
     }
@@ -202,27 +202,31 @@ pub(super) fn resolve_torch<'a>(
         .iter()
         .chain(&seen.uninstalled_packages)
         .map(|package| package.command)
-        .chain(seen.removed_packages.iter().map(|gone| gone.command))
+        .chain(seen.removed_packages.iter().map(|removed| removed.command))
         .collect();
     for command in commands {
-        if seen.removed_packages.iter().any(|gone| gone.command == command && knowledge.has_variants(&gone.name)) {
+        if seen
+            .removed_packages
+            .iter()
+            .any(|removed| removed.command == command && knowledge.has_variants(&removed.name))
+        {
             now = ImageTorch::None;
             open_base = false;
         }
         let here: Vec<&ObservedPackage> = seen.packages_of_command(command).collect();
-        if let Some(brought) = apply_command(&here, &now, open_base, seen, build, day) {
-            let brought = match explain_possible_earlier_install(seen, command, brought.is_pinned()) {
-                Some(why) if !now.is_version_known() && !brought.replaces_installed(seen, knowledge) => {
-                    brought.or_already_installed(why)
+        if let Some(install) = apply_command(&here, &now, open_base, seen, build, day) {
+            let install = match explain_possible_earlier_install(seen, command, install.is_pinned()) {
+                Some(why) if !now.is_version_known() && !install.replaces_installed(seen, knowledge) => {
+                    install.or_already_installed(why)
                 }
-                _ => brought,
+                _ => install,
             };
-            now = ImageTorch::Brought(verify_build(brought, seen, day));
+            now = ImageTorch::Installed(verify_build(install, seen, day));
             open_base = false;
         }
     }
     match now {
-        ImageTorch::Brought(brought) => ImageTorch::Brought(reconcile_with_cuda_builds(brought, seen, knowledge)),
+        ImageTorch::Installed(install) => ImageTorch::Installed(reconcile_with_cuda_builds(install, seen, knowledge)),
         now => now,
     }
 }
@@ -248,101 +252,97 @@ fn apply_command<'a>(
     day: TorchContext<'_>,
 ) -> Option<TorchInstall<'a>> {
     // An environment of its own does not see what lies outside it.
-    let apart = here.iter().any(|package| package.separate_environment);
-    let inside = matches!(now, ImageTorch::Brought(torch) if torch.package.separate_environment);
-    let (now, open_base) = if apart && !inside { (&ImageTorch::None, false) } else { (now, open_base) };
-    let asked = here.iter().rfind(|package| is_torch_package(package, day.knowledge)).copied();
+    let is_isolated = here.iter().any(|package| package.separate_environment);
+    let inside = matches!(now, ImageTorch::Installed(torch) if torch.package.separate_environment);
+    let (now, open_base) = if is_isolated && !inside { (&ImageTorch::None, false) } else { (now, open_base) };
+    let requested = here.iter().rfind(|package| is_torch_package(package, day.knowledge)).copied();
     let command = here.first()?.command;
     let bounds =
         || seen.bounds.iter().filter(|bound| bound.command == command && is_torch_package(bound, day.knowledge));
     // What names one version: the command itself, else what bounds it.
     let is_exact = |package: &&ObservedPackage| package.version.is_exact();
     let bound = || bounds().filter(|bound| bound.conditional.is_none()).rfind(is_exact);
-    let named =
-        asked.filter(is_exact).or_else(|| bound().filter(|_| asked.is_none_or(|asked| asked.version.is_range())));
+    let named = requested
+        .filter(is_exact)
+        .or_else(|| bound().filter(|_| requested.is_none_or(|requested| requested.version.is_range())));
     let exact = named.is_some();
     let mut ranges: Vec<VersionRange> = Vec::new();
-    let mut untold: Option<Cause> = None;
-    for package in asked.into_iter().chain(bounds()) {
+    let mut unknown_cause: Option<Cause> = None;
+    for package in requested.into_iter().chain(bounds()) {
         match (&package.version, &package.conditional) {
-            (_, Some(why)) if Some(package.fact) != asked.map(|asked| asked.fact) => {
-                untold = untold.or_else(|| Some(why.clone()));
+            (_, Some(why)) if Some(package.fact) != requested.map(|requested| requested.fact) => {
+                unknown_cause = unknown_cause.or_else(|| Some(why.clone()));
             }
             (PackageVersion::Exact(version), _) => ranges.push(VersionRange::from(format!("=={version}"))),
             (PackageVersion::Range(range), _) => ranges.push(range.clone()),
             // A bound that is not known changes nothing about the one version that a command names.
-            (PackageVersion::Unresolved(_), _) if asked.is_some_and(|asked| is_exact(&asked)) => {}
-            (PackageVersion::Unresolved(why), _) => untold = untold.or_else(|| Some(why.clone())),
+            (PackageVersion::Unresolved(_), _) if requested.is_some_and(|requested| is_exact(&requested)) => {}
+            (PackageVersion::Unresolved(why), _) => unknown_cause = unknown_cause.or_else(|| Some(why.clone())),
         }
     }
     let runs_on = here.first().and_then(|package| python_of_package(seen, package, day.knowledge).ok());
     let place = CompanionContext { now, build, seen, python: runs_on.as_deref(), day };
-    let pins: Vec<(&'a ObservedPackage, Result<TorchRequirement, Cause>)> = here
-        .iter()
-        .filter(|package| package.manager == PackageManager::Pip && !package.no_deps)
-        .filter(|package| Some(package.fact) != asked.map(|asked| asked.fact))
-        // What was compiled for the image runs on what the image has.
-        .filter(|package| build.compiled_package_row(package).is_none())
-        .filter_map(|package| Some((*package, torch_requirement_of(package, &ranges, exact, place)?)))
-        .collect();
+    let others = other_pip_packages(here, requested, build);
+    let pins = torch_requirements_of_command(&others, requested, &ranges, exact, place);
     // A package that was not read may require any build.
     let unread = |(package, _): &&(&'a ObservedPackage, Result<TorchRequirement, Cause>)| {
         matches!(package.indexes, IndexSelection::Unknown(_))
     };
     let first = pins.iter().find(unread).or(pins.first());
-    let package = asked.or_else(|| first.map(|(package, _)| *package))?;
+    let package = requested.or_else(|| first.map(|(package, _)| *package))?;
     if package.manager == PackageManager::Conda {
         return Some(torch_from_conda(package, seen, day.knowledge));
     }
     let perhaps = |other: &&&ObservedPackage| package.conditional.is_none() && requires_torch(other, day.knowledge);
     let mut possible = here.iter().filter(perhaps).filter_map(|other| other.conditional.clone());
-    untold = untold.or_else(|| possible.next().filter(|_| !exact));
+    unknown_cause = unknown_cause.or_else(|| possible.next().filter(|_| !exact));
     let older = find_possibly_older_requirement(&pins, &ranges, now, build, day);
     for (_, pin) in &pins {
         match pin {
             Ok(ask) => ranges.push(VersionRange::from(ask.range)),
-            Err(why) if !exact => untold = untold.or_else(|| Some(why.clone())),
+            Err(why) if !exact => unknown_cause = unknown_cause.or_else(|| Some(why.clone())),
             Err(_) => {}
         }
     }
-    let upgraded = asked.is_some_and(|asked| asked.upgrade) || seen.base_changes.renewing.contains(&command);
+    let upgraded = requested.is_some_and(|requested| requested.upgrade)
+        || seen.base_changes.upgrading_dependencies.contains(&command);
     // What comes of an index of early versions asks for one of its own kind.
     let reinstalled = seen.base_changes.reinstalling.contains(&command)
-        || asked.is_none() && package.prerelease.is_some() && matches!(package.indexes, IndexSelection::Only(_));
+        || requested.is_none() && package.prerelease.is_some() && matches!(package.indexes, IndexSelection::Only(_));
     let replaced = upgraded || reinstalled;
-    let kept = || untold.is_none() && satisfies_ranges(now, build, &ranges, day);
+    let kept = || unknown_cause.is_none() && satisfies_ranges(now, build, &ranges, day);
     if !replaced && (kept() || keeps_other_vendor_torch(package, now, build)) {
         return None;
     }
-    if let Some(older) = older.filter(|_| untold.is_none() && !replaced) {
+    if let Some(older) = older.filter(|_| unknown_cause.is_none() && !replaced) {
         return Some(TorchInstall::unknown(older, explain_older_requirement(older)));
     }
-    let certain = untold.is_none();
-    if let Some(why) = untold.or_else(|| package.conditional.clone()) {
+    let certain = unknown_cause.is_none();
+    if let Some(why) = unknown_cause.or_else(|| package.conditional.clone()) {
         let sure = || newest_torch(package, &ranges, &python_of_package(seen, package, day.knowledge), day);
         let sure = (certain && package.conditional.is_some()).then(sure);
-        return Some(uncertain_torch(package, asked, why, sure, (now, open_base), day.knowledge));
+        return Some(uncertain_torch(package, requested, why, sure, (now, open_base), day.knowledge));
     }
-    if let (ImageTorch::Brought(TorchInstall { version: Err(why), .. }), false, false) = (now, replaced, exact) {
+    if let (ImageTorch::Installed(TorchInstall { version: Err(why), .. }), false, false) = (now, replaced, exact) {
         return Some(TorchInstall::unknown(package, why.clone()));
     }
     if open_base && !exact {
         let why = Cause::BaseMayInclude { name: required_distribution(package, day.knowledge).to_owned() };
-        // What is there already stays, of whatever index: neither is the build told.
+        // An installed torch stays, whatever index it is from: the build is unknown, too.
         let variant = Err(why.clone());
         return Some(TorchInstall { variant, ..TorchInstall::unknown(package, why) });
     }
     let chosen = match named {
         Some(named) => {
-            let told = Some(named.fact).filter(|fact| *fact != package.fact);
-            let said = TorchInstall { package, told, ..torch_as_specified(named, day) };
+            let deciding_fact = Some(named.fact).filter(|fact| *fact != package.fact);
+            let install = TorchInstall { package, deciding_fact, ..torch_as_specified(named, day) };
             let local = named.version.local().is_some();
             if open_base && !local && base_may_include(build, package, day.knowledge) {
-                return Some(said.or_base_build());
+                return Some(install.or_base_build());
             }
             match now {
-                ImageTorch::Brought(other) if !replaced && !local => said.or_previous_build(other, &ranges),
-                _ => said,
+                ImageTorch::Installed(other) if !replaced && !local => install.or_previous_build(other, &ranges),
+                _ => install,
             }
         }
         None => newest_torch(package, &ranges, &python_of_package(seen, package, day.knowledge), day),
@@ -356,49 +356,44 @@ fn apply_command<'a>(
     }
 }
 
+/// Returns the packages of a command that pip installs with their dependencies, except the requested torch.
+fn other_pip_packages<'a>(
+    here: &[&'a ObservedPackage],
+    requested: Option<&ObservedPackage>,
+    build: &BaseBuild,
+) -> Vec<&'a ObservedPackage> {
+    here.iter()
+        .filter(|package| package.manager == PackageManager::Pip && !package.no_deps)
+        .filter(|package| Some(package.fact) != requested.map(|requested| requested.fact))
+        // A package that was compiled for the image runs on the torch of the image.
+        .filter(|package| build.compiled_package_row(package).is_none())
+        .copied()
+        .collect()
+}
+
 /// Returns the torch of a command with an unknown requirement, or of one that may be skipped and would install `sure`.
 fn uncertain_torch<'a>(
     package: &'a ObservedPackage,
-    asked: Option<&ObservedPackage>,
+    requested: Option<&ObservedPackage>,
     why: Cause,
     sure: Option<TorchInstall<'a>>,
     (now, open_base): (&ImageTorch<'_>, bool),
     knowledge: Knowledge,
 ) -> TorchInstall<'a> {
-    let mut brought = TorchInstall::unknown(package, why.clone());
+    let mut install = TorchInstall::unknown(package, why.clone());
     let mut listed = knowledge.torch_requirements_of(&package.name);
-    if asked.is_none() && !package.version.is_range() && listed.any(|row| row.unasked) {
+    if requested.is_none() && !package.version.is_range() && listed.any(|row| row.unasked) {
         // Some of its releases do not require torch.
-        brought.variant = Err(why);
+        install.variant = Err(why);
     }
     if package.conditional.is_none() {
-        return brought;
+        return install;
     }
-    let brought = brought.or_skipped(now, open_base);
+    let install = install.or_skipped(now, open_base);
     match (sure, now) {
-        (Some(sure), ImageTorch::Brought(there)) => brought.or_either([&sure, there], knowledge),
-        _ => brought,
+        (Some(sure), ImageTorch::Installed(there)) => install.or_either([&sure, there], knowledge),
+        _ => install,
     }
-}
-
-/// Returns what a package requires of torch, within the ranges of others or with an `exact` version.
-fn torch_requirement_of(
-    package: &ObservedPackage,
-    ranges: &[VersionRange],
-    exact: bool,
-    place: CompanionContext<'_>,
-) -> Option<Result<TorchRequirement, Cause>> {
-    // Of what is not pinned, the installer takes a release that goes with the version that is named.
-    let beside = if exact { &[] } else { ranges };
-    if let Some(own) = companion_requirement(package, beside, place).filter(|_| !exact) {
-        return match own {
-            CompanionRequirement::Nothing => None,
-            CompanionRequirement::Torch(pin) => Some(pin),
-        };
-    }
-    let pin = requirement_within_ranges(package, beside, place.python, place.day.knowledge)?;
-    let open = package.version.is_range();
-    Some(if exact && open { Ok(TorchRequirement::ANY) } else { pin })
 }
 
 /// Returns the first package that may require less than the tables list, if the installed torch satisfies all the
@@ -425,9 +420,9 @@ fn explain_older_requirement(package: &ObservedPackage) -> Cause {
     Cause::OlderTorchPossible { package: of.clone() }
 }
 
-/// Whether the base image's torch for another vendor's GPUs is assumed to stay, as no version is requested.
+/// Whether the base image's torch for another vendor's GPUs is assumed to stay, as no release of a package is requested.
 fn keeps_other_vendor_torch(package: &ObservedPackage, now: &ImageTorch<'_>, build: &BaseBuild) -> bool {
-    build.of_others.is_some() && matches!(now, ImageTorch::Base) && package.version.is_range()
+    build.of_others.is_some() && matches!(now, ImageTorch::Base) && !package.version.is_exact()
 }
 
 /// Whether the installed torch satisfies ranges; for a base image of unknown version, whether every version between
@@ -443,7 +438,7 @@ fn satisfies_ranges(now: &ImageTorch<'_>, build: &BaseBuild, ranges: &[VersionRa
                 possible.zip(VersionRange::common_set(ranges)).is_some_and(|(one, all)| one.is_subset_of(&all))
             }),
         },
-        ImageTorch::Brought(installed) => installed.full_version(day).is_some_and(|(version, _)| will_do(&version)),
+        ImageTorch::Installed(installed) => installed.full_version(day).is_some_and(|(version, _)| will_do(&version)),
     }
 }
 
@@ -470,10 +465,10 @@ fn torch_from_conda<'a>(package: &'a ObservedPackage, seen: &Observations, knowl
     let in_command = |other: &&ObservedPackage| other.command == package.command;
     let is_chosen = choosers(None).any(|other| in_command(&other));
     let counts = |other: &&ObservedPackage| if is_chosen { in_command(other) } else { !has_own(other.command) };
-    let beside = |cpu: bool| choosers(Some(cpu)).find(counts);
+    let find_chooser = |cpu: bool| choosers(Some(cpu)).find(counts);
     let local = package.version.local().filter(|local| is_build_tag(local));
     let named = package.variant.clone().or(local.map(str::to_owned));
-    let variant = match (&named, beside(true), beside(false).map(|cuda| &cuda.version)) {
+    let variant = match (&named, find_chooser(true), find_chooser(false).map(|cuda| &cuda.version)) {
         (Some(variant), _, _) => Ok(Some(variant.clone())),
         (None, Some(_), _) => Ok(Some("cpu".to_owned())),
         (None, None, Some(PackageVersion::Exact(cuda))) => {
@@ -482,24 +477,25 @@ fn torch_from_conda<'a>(package: &'a ObservedPackage, seen: &Observations, knowl
         }
         _ => Err(Cause::CondaByChannel { package: package.name.to_string() }),
     };
-    let maker = match (TorchBuilder::of_package(package), beside(false).and_then(row_of).and_then(|row| row.channel)) {
-        (TorchBuilder::Unknown, Some(channel)) => TorchBuilder::Channel(channel),
-        (maker, _) => maker,
-    };
+    let maker =
+        match (TorchBuilder::of_package(package), find_chooser(false).and_then(row_of).and_then(|row| row.channel)) {
+            (TorchBuilder::Unknown, Some(channel)) => TorchBuilder::Channel(channel),
+            (maker, _) => maker,
+        };
     let (candidates, closed) = (Vec::new(), false);
-    TorchInstall { package, version, variant, newest: false, row: None, told: None, candidates, closed, maker }
+    TorchInstall { package, version, variant, newest: false, row: None, deciding_fact: None, candidates, closed, maker }
 }
 
 /// Makes a conda CPU build unknown if another command of the image installs a CUDA build.
 fn reconcile_with_cuda_builds<'a>(
-    brought: TorchInstall<'a>,
+    install: TorchInstall<'a>,
     seen: &'a Observations,
     knowledge: Knowledge,
 ) -> TorchInstall<'a> {
     let is_cpu = |variant: &str| variant_cuda(variant).is_none();
-    let own = brought.package;
-    if own.manager != PackageManager::Conda || !matches!(&brought.variant, Ok(Some(variant)) if is_cpu(variant)) {
-        return brought;
+    let own = install.package;
+    if own.manager != PackageManager::Conda || !matches!(&install.variant, Ok(Some(variant)) if is_cpu(variant)) {
+        return install;
     }
     let is_for_gpus = |other: &ObservedPackage| {
         if other.manager == PackageManager::Conda {
@@ -509,7 +505,7 @@ fn reconcile_with_cuda_builds<'a>(
     };
     let is_other = |one: &&ObservedPackage| one.command != own.command && knowledge.has_variants(&one.name);
     if !seen.packages.iter().filter(is_other).any(is_for_gpus) {
-        return brought;
+        return install;
     }
     let why = Cause::CpuAndCudaBuilds { package: own.name.to_string() };
     TorchInstall { variant: Err(why.clone()), ..TorchInstall::unknown(own, why) }
@@ -534,11 +530,11 @@ fn select_imported_torch<'a>(
         return if matches!(conda.variant, Ok(Some(_))) { conda } else { TorchInstall { maker, ..pip } };
     }
     if let Some((cuda, fact)) = seen.cuda_runtime {
-        let is = |brought: &TorchInstall<'_>| effective_cuda(brought, day).map(|own| own.release() == cuda.release());
-        let told = Some(fact);
+        let is = |install: &TorchInstall<'_>| effective_cuda(install, day).map(|own| own.release() == cuda.release());
+        let deciding_fact = Some(fact);
         match (is(&pip), is(&conda)) {
-            (Some(true), Some(false)) => return TorchInstall { told, ..pip },
-            (Some(false), Some(true)) => return TorchInstall { told, ..conda },
+            (Some(true), Some(false)) => return TorchInstall { deciding_fact, ..pip },
+            (Some(false), Some(true)) => return TorchInstall { deciding_fact, ..conda },
             _ => {}
         }
     }
@@ -570,18 +566,18 @@ fn select_imported_torch<'a>(
 }
 
 /// Returns the build of a torch, or the default build of its version; `None` if unknown.
-fn effective_build<'a>(brought: &'a TorchInstall<'_>, day: TorchContext<'_>) -> Option<&'a str> {
-    let version = brought.version.as_ref().ok()?;
+fn effective_build<'a>(install: &'a TorchInstall<'_>, day: TorchContext<'_>) -> Option<&'a str> {
+    let version = install.version.as_ref().ok()?;
     let default = || {
         let row = day.knowledge.torch_release(version)?;
         row.default_variant.iter().find(|value| value.arch == day.arch).map(|value| value.value)
     };
-    brought.variant.as_ref().ok()?.as_deref().or_else(default)
+    install.variant.as_ref().ok()?.as_deref().or_else(default)
 }
 
 /// Returns the CUDA version of a torch build; `None` if unknown or without CUDA.
-fn effective_cuda(brought: &TorchInstall<'_>, day: TorchContext<'_>) -> Option<CudaVersion> {
-    variant_cuda(effective_build(brought, day)?)
+fn effective_cuda(install: &TorchInstall<'_>, day: TorchContext<'_>) -> Option<CudaVersion> {
+    variant_cuda(effective_build(install, day)?)
 }
 
 /// Completes a version such as `2.1` to its newest patch release.

@@ -6,8 +6,7 @@ use std::cmp::Ordering;
 use crate::cuda::CudaVersion;
 use crate::infer::base::BaseBuild;
 use crate::infer::single_build_framework::{code_wording, known_text, unknown_component, unlisted_code, variant_cuda};
-use crate::infer::torch_install::{TorchBuilder, TorchInstall};
-use crate::infer::torch_release::select_version;
+use crate::infer::torch_release::{TorchBuilder, TorchInstall, select_version};
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::{FrameworkRow, Knowledge, RowInfo, TorchBuildRow, TorchRow};
 use crate::model::cause::Cause;
@@ -51,28 +50,28 @@ pub(super) fn component_in_base_image(
 pub(super) fn component_of_torch_install(
     facts: &mut Facts,
     framework: &'static FrameworkRow,
-    brought: &TorchInstall<'_>,
+    install: &TorchInstall<'_>,
     arch: &str,
     knowledge: Knowledge,
 ) -> Component {
     let name = framework.component;
-    let package = brought.package;
-    let version = match &brought.version {
+    let package = install.package;
+    let version = match &install.version {
         Ok(version) => version,
         Err(why) => {
-            if let Some(component) = component_from_candidates(facts, framework, brought, why, arch, knowledge) {
+            if let Some(component) = component_from_candidates(facts, framework, install, why, arch, knowledge) {
                 return component;
             }
-            let tag = brought.variant.as_ref().ok().and_then(Option::as_deref);
+            let tag = install.variant.as_ref().ok().and_then(Option::as_deref);
             return match tag.filter(|_| package.prerelease.is_some()) {
                 Some(tag) => prerelease_component(facts, framework, package, why, tag),
                 None => unknown_component(facts, framework, package, why, tag),
             };
         }
     };
-    let by = if brought.newest { Derivation::Newest } else { Derivation::Resolution };
-    let row = brought.row.filter(|_| brought.newest || package.name != name);
-    let from = std::iter::once(package.fact).chain(brought.told).collect();
+    let by = if install.newest { Derivation::Newest } else { Derivation::Resolution };
+    let row = install.row.filter(|_| install.newest || package.name != name);
+    let from = std::iter::once(package.fact).chain(install.deciding_fact).collect();
     let read = Evidence::Derived { by, from, row };
     let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), read);
     let of_table = || {
@@ -82,7 +81,7 @@ pub(super) fn component_of_torch_install(
             knowledge.platform_without_cuda(&package.name, version, arch).filter(|_| package.variant.is_some());
         Some((default.value.to_owned(), of_index.unwrap_or(&row.info)))
     };
-    let (variant, row) = match &brought.variant {
+    let (variant, row) = match &install.variant {
         Ok(Some(variant)) => (Ok(variant.clone()), None),
         Err(why) => (Err(why.clone()), None),
         Ok(None) => {
@@ -110,7 +109,7 @@ pub(super) fn component_of_torch_install(
         return component(cuda, code);
     };
     let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), ValueState::Known(cuda), from_variant);
-    let code = infer_torch_code(facts, name, (version, &variant, brought.maker), arch, variant_id, knowledge);
+    let code = infer_torch_code(facts, name, (version, &variant, install.maker), arch, variant_id, knowledge);
     component(cuda, code)
 }
 
@@ -187,13 +186,13 @@ struct TorchCandidate {
 fn component_from_candidates(
     facts: &mut Facts,
     framework: &'static FrameworkRow,
-    brought: &TorchInstall<'_>,
+    install: &TorchInstall<'_>,
     why: &Cause,
     arch: &str,
     knowledge: Knowledge,
 ) -> Option<Component> {
-    let chosen = brought.variant.as_ref().ok()?;
-    let candidates: Vec<TorchCandidate> = brought
+    let chosen = install.variant.as_ref().ok()?;
+    let candidates: Vec<TorchCandidate> = install
         .candidates
         .iter()
         .filter_map(|release| {
@@ -204,21 +203,21 @@ fn component_from_candidates(
                 None => default,
             }?;
             let code =
-                knowledge.torch_build(release.version, variant, arch).filter(|_| brought.maker == TorchBuilder::Wheel);
+                knowledge.torch_build(release.version, variant, arch).filter(|_| install.maker == TorchBuilder::Wheel);
             Some(TorchCandidate { release, variant: variant.to_owned(), code })
         })
         .collect();
-    let may_be = if brought.closed {
-        components_per_candidate_kind(facts, framework, brought, &candidates, arch, knowledge)
+    let may_be = if install.closed {
+        components_per_candidate_kind(facts, framework, install, &candidates, arch, knowledge)
     } else {
         Vec::new()
     };
     let first = candidates.first()?;
     let name = framework.component;
     let row = first.code.map(|code| &code.info).filter(|_| chosen.is_some()).or(Some(&first.release.info));
-    let read = Evidence::Derived { by: Derivation::Resolution, from: vec![brought.package.fact], row: None };
+    let read = Evidence::Derived { by: Derivation::Resolution, from: vec![install.package.fact], row: None };
     let version = facts.add(FactKey::ComponentVersion, Some(name), ValueState::Unknown(why.clone()), read);
-    let from_version = |row| Evidence::Derived { by: Derivation::Row, from: vec![brought.package.fact, version], row };
+    let from_version = |row| Evidence::Derived { by: Derivation::Row, from: vec![install.package.fact, version], row };
     let from_table = if chosen.is_none() { row } else { None };
     let variant = if candidates.iter().all(|one| one.variant == first.variant) {
         ValueState::Known(PrintedValue::Text(first.variant.clone()))
@@ -239,7 +238,7 @@ fn component_from_candidates(
 fn components_per_candidate_kind(
     facts: &mut Facts,
     framework: &'static FrameworkRow,
-    brought: &TorchInstall<'_>,
+    install: &TorchInstall<'_>,
     all: &[TorchCandidate],
     arch: &str,
     knowledge: Knowledge,
@@ -258,7 +257,7 @@ fn components_per_candidate_kind(
     let decided = kinds.iter().filter(|_| kinds.len() > 1).map(|one| {
         let version = one.release.version;
         let row = Some(&one.release.info);
-        let known = TorchInstall { version: Ok(version.to_owned()), row, candidates: Vec::new(), ..brought.clone() };
+        let known = TorchInstall { version: Ok(version.to_owned()), row, candidates: Vec::new(), ..install.clone() };
         let release = Some(format!("{} {version}", framework.component));
         Component { release, ..component_of_torch_install(facts, framework, &known, arch, knowledge) }
     });
@@ -298,9 +297,9 @@ fn common_cuda(
 }
 
 /// Returns the oldest or the newest version of the candidates.
-fn extreme_version(all: &[TorchCandidate], wanted: Ordering) -> &'static str {
+fn extreme_version(all: &[TorchCandidate], order: Ordering) -> &'static str {
     let versions = all.iter().map(|one| one.release.version);
-    versions.reduce(|one, other| select_version(one, other, wanted)).unwrap_or_default()
+    versions.reduce(|one, other| select_version(one, other, order)).unwrap_or_default()
 }
 
 /// Adds the fact of the GPU code that all candidates have in common.

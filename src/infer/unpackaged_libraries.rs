@@ -9,10 +9,10 @@ const PATTERN_CHARACTERS: [char; 3] = ['*', '?', '['];
 
 /// Whether something that was copied or downloaded may be or contain a library; `searched`: the directories that the
 /// loader searches.
-pub(super) fn may_provide_library(loose: &UnpackagedFiles, soname: &str, searched: &[String]) -> bool {
-    let path = loose.source.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+pub(super) fn may_provide_library(unpackaged: &UnpackagedFiles, soname: &str, searched: &[String]) -> bool {
+    let path = unpackaged.source.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     let name = split_path(path).1;
-    let target = loose.to.as_deref().map(|to| split_path(to).1);
+    let target = unpackaged.to.as_deref().map(|to| split_path(to).1);
     // The name that a file gets counts as the one that it had.
     if [Some(name), target].into_iter().flatten().any(|name| is_library_file(name, soname)) {
         return true;
@@ -26,8 +26,10 @@ pub(super) fn may_provide_library(loose: &UnpackagedFiles, soname: &str, searche
     }
     let lower = path.to_ascii_lowercase();
     let named = lower.contains(library_stem(soname)) && matches_soname_major(name, soname);
-    let fills =
-        loose.to.as_deref().is_some_and(|to| searched.iter().any(|own| own == to) || is_toolkit_library_directory(to));
+    let fills = unpackaged
+        .to
+        .as_deref()
+        .is_some_and(|to| searched.iter().any(|own| own == to) || is_toolkit_library_directory(to));
     named || fills && (wild || !name.contains('.') || is_archive_name(name))
 }
 
@@ -78,8 +80,8 @@ mod tests {
     /// Whether a file copied to a path may provide a soname.
     fn may_provide(source: &str, to: &str, soname: &str) -> bool {
         let to = Some(to.to_owned()).filter(|to| !to.is_empty());
-        let loose = UnpackagedFiles { source: source.to_owned(), to, image: None };
-        may_provide_library(&loose, soname, &["/usr/lib/x86_64-linux-gnu".to_owned(), "/usr/local/lib".to_owned()])
+        let unpackaged = UnpackagedFiles { source: source.to_owned(), to, image: None };
+        may_provide_library(&unpackaged, soname, &["/usr/lib/x86_64-linux-gnu".to_owned(), "/usr/local/lib".to_owned()])
     }
 
     #[test]

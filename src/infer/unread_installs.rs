@@ -34,5 +34,5 @@ pub(super) fn replaces_installed_build(seen: &Observations, package: &ObservedPa
     let of_conda = package.manager == PackageManager::Conda && pinned;
     of_conda
         || (package.upgrade && !package.separate_environment)
-        || seen.base_changes.renewing.contains(&package.command)
+        || seen.base_changes.upgrading_dependencies.contains(&package.command)
 }

@@ -4,25 +4,29 @@
 //! Of a range that has no end, a release of tomorrow may be meant: it never counts as one whose releases end alike.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 
 use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::python_version::python_of_package;
 use crate::infer::release_version::parse_release;
-use crate::infer::torch_release::{requires_torch, satisfies_torch_constraints, torch_constraints};
+use crate::infer::torch_ecosystem::{InstalledRelease, installed_release, upgrade_policy};
 use crate::infer::unread_installs::explain_possibly_installed;
-use crate::knowledge::{FrameworkBuildRow, Knowledge, WheelPythonRow};
+use crate::knowledge::{FrameworkBuildRow, Knowledge};
 use crate::model::cause::Cause;
 use crate::model::fact::{
     Derivation, Evidence, FactId, FactKey, Facts, InspectionDepth, Observations, PrintedValue, ValueState,
 };
 use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionRange, compare_pep440_versions,
+    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, VersionRange,
+    compare_pep440_versions,
+};
+use crate::resolve::{
+    Catalog, InstallRequest, InstallerPolicy, LISTED_ARCHITECTURE, Requirement, Selection, TableCatalog,
+    is_full_release, resolve,
 };
 
-/// The architecture whose wheels the tables list by Python version.
-const WHEEL_ARCHITECTURE: &str = "amd64";
 /// The base image, architecture and date for which packages are installed.
 #[derive(Clone, Copy)]
 pub(super) struct InstallContext<'a> {
@@ -69,9 +73,10 @@ pub(super) fn resolve_version_ranges(seen: &Observations, place: InstallContext<
 /// Explains why a package of an extra may not be installed: no release has a wheel for the Python version.
 fn explain_missing_wheel(package: &ObservedPackage, seen: &Observations, knowledge: Knowledge) -> Option<Cause> {
     let open = package.version.is_range() && package.conditional.is_none();
-    let brought =
+    let is_extra_dependency =
         || knowledge.dependencies_with_gpu_code().iter().any(|row| row.requires == package.name && row.from.is_some());
-    if !open || seen.depth != InspectionDepth::Text || package.manager != PackageManager::Pip || !brought() {
+    if !open || seen.depth != InspectionDepth::Text || package.manager != PackageManager::Pip || !is_extra_dependency()
+    {
         return None;
     }
     let python = python_of_package(seen, package, knowledge).ok()?;
@@ -163,28 +168,44 @@ fn newest_available_release(
     let untouched = matches!(build.family, BaseFamily::Plain | BaseFamily::Cuda) && build.of_others.is_none();
     let of_index = matches!(package.indexes, IndexSelection::Default) && package.prerelease.is_none();
     if seen.depth != InspectionDepth::Text
-        || arch != WHEEL_ARCHITECTURE
+        || arch != LISTED_ARCHITECTURE
         || !untouched
         || !of_index
-        || has_competing_requirement(package, seen, knowledge)
+        || is_installed_twice(package, seen, knowledge)
     {
         return None;
     }
-    // A package that asks for torch is taken in a release that goes with the bounds on it.
-    let bounds =
-        if requires_torch(package, knowledge) { torch_constraints(package, seen, knowledge)? } else { Vec::new() };
-    let going =
-        |row: &FrameworkBuildRow| satisfies_torch_constraints(row.distribution, row.version, &bounds, knowledge);
-    let there =
-        |row: &&'static FrameworkBuildRow| as_of.is_none_or(|day| row.released.is_none_or(|released| released <= day));
-    let own = || knowledge.wheel_pythons().iter().filter(|row| row.distribution == package.name);
-    // A release of an unknown day is no answer for a day.
-    let of_python = |python: &str| {
-        let fitting =
-            within.iter().copied().filter(there).filter(|row| has_wheel_for_python(own(), python, row.version));
-        let newest = newest_build_row(fitting.filter(|row| going(row) != Some(false)));
-        newest.filter(|row| going(row) == Some(true) && (as_of.is_none() || row.released.is_some()))
+    let (requirements, constraints) = requirements_of_command(package, seen, place)?;
+    let mut versions: BTreeMap<PackageName, ExactVersion> = BTreeMap::new();
+    let is_upgraded = seen.packages_of_command(package.command).any(|one| one.upgrade);
+    let (policy, upgrade) = upgrade_policy(package.command, is_upgraded, seen);
+    // uv selects the installed torch first, pip only if the command names it.
+    let requires_torch = requirements.iter().any(|one| knowledge.torch_requirements_of(&one.name).next().is_some());
+    let torch = knowledge.framework_with_variants().map(|row| PackageName::python(row.distribution));
+    let torch = torch.filter(|_| policy == InstallerPolicy::Uv && requires_torch);
+    for name in requirements.iter().map(|one| &one.name).chain(&torch) {
+        match installed_release(name, package, seen, build) {
+            InstalledRelease::No => {}
+            InstalledRelease::Known(version) => drop(versions.insert(name.clone(), version)),
+            InstalledRelease::Unknown => return None,
+        }
+    }
+    let request = InstallRequest {
+        requirements,
+        constraints,
+        upgrade,
+        no_deps: package.no_deps,
+        installed: versions.iter().map(|(name, version)| (name.clone(), version)).collect(),
+        ..InstallRequest::default()
     };
+    let of_python = |python: &str| {
+        let catalog = TableCatalog { knowledge, arch, as_of, python: Some(python), indexes: &package.indexes };
+        match resolve(&request, &catalog, policy).selection(&package.name) {
+            Some(Selection::Release(version)) => within.iter().copied().find(|row| row.version == version.as_str()),
+            _ => None,
+        }
+    };
+    let own = || knowledge.wheel_pythons().iter().filter(|row| row.distribution == package.name);
     if let Ok(python) = python_of_package(seen, package, knowledge) {
         return of_python(&python);
     }
@@ -196,34 +217,39 @@ fn newest_available_release(
     }
 }
 
-/// Whether another package affects the version: the same framework again, or a torch installed together with a
-/// package that requires one.
-fn has_competing_requirement(package: &ObservedPackage, seen: &Observations, knowledge: Knowledge) -> bool {
-    let component = |name: &str| knowledge.framework(name).map(|row| row.component);
-    let own = component(&package.name);
-    let asks = requires_torch(package, knowledge);
-    seen.packages.iter().filter(|other| other.fact != package.fact).any(|other| {
-        let beside = other.command == package.command
-            && (knowledge.has_variants(&other.name) || requires_torch(other, knowledge));
-        component(&other.name) == own || asks && beside
-    })
+/// Returns the requirements and constraints of a package's command on distributions whose releases are listed; `None` if
+/// one of them is unknown.
+fn requirements_of_command(
+    package: &ObservedPackage,
+    seen: &Observations,
+    place: InstallContext<'_>,
+) -> Option<(Vec<Requirement>, Vec<Requirement>)> {
+    let InstallContext { arch, as_of, knowledge, .. } = place;
+    let catalog = TableCatalog { knowledge, arch, as_of, python: None, indexes: &package.indexes };
+    let requirement = |one: &ObservedPackage| {
+        let range = match &one.version {
+            PackageVersion::Exact(version) => VersionRange::from(format!("=={}", version.public())),
+            PackageVersion::Range(range) => range.clone(),
+            PackageVersion::Unresolved(_) => return None,
+        };
+        one.conditional.is_none().then(|| Requirement::new(one.name.clone(), range))
+    };
+    let is_listed = |one: &&ObservedPackage| {
+        one.manager == PackageManager::Pip && one.command == package.command && catalog.releases(&one.name).is_ok()
+    };
+    let all =
+        |packages: &[ObservedPackage]| packages.iter().filter(is_listed).map(requirement).collect::<Option<Vec<_>>>();
+    Some((all(&seen.packages)?, all(&seen.bounds)?))
 }
 
-/// Whether a release has a wheel for a Python version.
-fn has_wheel_for_python<'a>(mut rows: impl Iterator<Item = &'a WheelPythonRow>, python: &str, version: &str) -> bool {
-    rows.any(|row| {
-        row.python == python
-            && compare_pep440_versions(version, row.first).is_some_and(Ordering::is_ge)
-            && row.last.is_none_or(|last| compare_pep440_versions(version, last).is_some_and(Ordering::is_le))
-    })
+/// Whether another command or package installs the same framework, too.
+fn is_installed_twice(package: &ObservedPackage, seen: &Observations, knowledge: Knowledge) -> bool {
+    let component = |name: &str| knowledge.framework(name).map(|row| row.component);
+    let own = component(&package.name);
+    seen.packages.iter().any(|other| other.fact != package.fact && component(&other.name) == own)
 }
 
 /// Returns the row of the newest version.
 fn newest_build_row(rows: impl Iterator<Item = &'static FrameworkBuildRow>) -> Option<&'static FrameworkBuildRow> {
     rows.max_by(|one, other| compare_pep440_versions(one.version, other.version).unwrap_or(Ordering::Equal))
-}
-
-/// Whether a row is about one release, rather than a minor version or all versions.
-fn is_full_release(version: &str) -> bool {
-    version.split('.').count() > 2
 }

@@ -51,8 +51,8 @@ impl ArchList {
     }
 
     /// Records whether an entry requests PTX.
-    fn record_ptx(&mut self, asked: bool) {
-        self.ptx = self.ptx.map(|ptx| ptx || asked);
+    fn record_ptx(&mut self, requested: bool) {
+        self.ptx = self.ptx.map(|ptx| ptx || requested);
     }
 
     /// Adds the entries of a cmake list; `plain` is whether entries without a suffix also request PTX.
@@ -117,13 +117,13 @@ fn may_use_other_compiler(command: &Command, lookup: &dyn Fn(&str) -> VariableLo
         None => matches!(lookup(name), VariableLookup::Known(value, _) if elsewhere(&value)),
     });
     let path = command.program() == Some("nvcc") && command.words.first().and_then(Word::known).is_some_and(elsewhere);
-    let asked = ["CMAKE_CUDA_COMPILER", "CUDAToolkit_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
-    named || path || command.words.iter().any(|word| asked.iter().any(|name| word.raw.contains(name)))
+    let compiler_options = ["CMAKE_CUDA_COMPILER", "CUDAToolkit_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
+    named || path || command.words.iter().any(|word| compiler_options.iter().any(|name| word.raw.contains(name)))
 }
 
 /// Returns the list in the options of nvcc.
 fn nvcc_list(parts: &[NvccArgument]) -> Option<ArchList> {
-    let asked = generates_only_ptx(parts);
+    let only_ptx = generates_only_ptx(parts);
     let mut parts = parts.iter();
     let mut found = ArchList::new("-gencode");
     let mut linked = false;
@@ -162,7 +162,7 @@ fn nvcc_list(parts: &[NvccArgument]) -> Option<ArchList> {
     }
     if linked {
         found.ptx = None;
-    } else if asked {
+    } else if only_ptx {
         found.ptx = Some(true);
     }
     Some(found)
@@ -184,8 +184,8 @@ fn cmake_lists(command: &Command, lookup: &dyn Fn(&str) -> VariableLookup) -> Ve
         return Vec::new();
     }
     let mut found: Vec<ArchList> = definitions.into_iter().filter_map(definition_list).collect();
-    let unsaid = |name: &str| command.words.iter().all(|word| !word.raw.contains(name));
-    if unsaid("CMAKE_CUDA_ARCHITECTURES")
+    let is_absent = |name: &str| command.words.iter().all(|word| !word.raw.contains(name));
+    if is_absent("CMAKE_CUDA_ARCHITECTURES")
         && let Some(mut list) =
             parse_variable_list(command, lookup, "CUDAARCHS", |list, text| list.add_cmake_list(text, Some(true)))
     {
@@ -291,12 +291,12 @@ mod tests {
         let commands = script_commands(&MappedText::contiguous(text, 0));
         let rows = Knowledge::built_in().cuda_extensions();
         let found = commands.iter().flat_map(|one| read_arch_lists(one, folder, &lookup, rows));
-        let told = |list: ArchList| {
+        let format_list = |list: ArchList| {
             let entries: Vec<String> = list.entries.into_iter().map(|(entry, _)| entry).collect();
             let ptx = list.ptx.map_or("?", |ptx| if ptx { "+" } else { "" });
             format!("{}: {}{ptx}{}", list.name, entries.join(" "), if list.other_compiler { "!" } else { "" })
         };
-        found.map(told).collect()
+        found.map(format_list).collect()
     }
 
     #[test]

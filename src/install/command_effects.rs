@@ -73,7 +73,18 @@ pub fn read_installs_in_context(command: &Command, around: CommandContext<'_>) -
             Some(InstallerInvocation::Conda) => conda::read_arguments(after(1), command, &around, &mut found),
             Some(InstallerInvocation::CondaLock) => conda::read_conda_lock(after(1), command, &around, &mut found),
             Some(InstallerInvocation::System) => {
-                system_packages::read_arguments(program, after(1), (command, around.knowledge), &mut found);
+                let mut arguments = after(1).to_vec();
+                match (handed.take(), words.first()) {
+                    (Some(Ok(texts)), Some(word)) => {
+                        let names = texts.iter().flat_map(|opened| opened.text.text().split_whitespace());
+                        arguments.extend(names.map(|name| word.with_text(name)));
+                    }
+                    (Some(Err(cause)), _) => {
+                        found.unresolved.push((ExpandedText::unresolved(Vec::new(), cause), command.span));
+                    }
+                    _ => {}
+                }
+                system_packages::read_arguments(program, &arguments, (command, around.knowledge), &mut found);
             }
             None => {
                 driver_installers::read_installer(words, command, around.knowledge, &mut found);

@@ -23,7 +23,7 @@ pub struct CompiledCode {
     /// The targets with PTX.
     pub ptx: Vec<CodeTarget>,
     /// Why the targets are unknown, although code is compiled.
-    pub untold: Option<Cause>,
+    pub targets_unknown: Option<Cause>,
     /// Where the targets are written in the text of the command.
     pub spans: Vec<Span>,
     /// Where the targets are written elsewhere in the Dockerfile, if they are in an environment variable.
@@ -106,16 +106,16 @@ fn gpu_switch<'a>(words: &[(&'a str, Span)]) -> Option<Result<bool, &'a str>> {
             && parts.all(|part| GPU_SWITCH_PREFIXES.contains(&part.as_str()))
     };
     let off = |value: &str| OFF_VALUES.contains(&value.trim_matches(['"', '\'']).to_ascii_uppercase().as_str());
-    let mut said: Option<Result<bool, &str>> = None;
+    let mut switch: Option<Result<bool, &str>> = None;
     for (name, value, _) in cmake_definitions(words).into_iter().filter(|(name, ..)| of(name)) {
-        said = match (said, value) {
-            (Some(Ok(true)), _) => said,
+        switch = match (switch, value) {
+            (Some(Ok(true)), _) => switch,
             (_, value) if value.contains(['$', '`']) => Some(Err(name)),
-            (Some(Err(_)), value) if off(value) => said,
+            (Some(Err(_)), value) if off(value) => switch,
             (_, value) => Some(Ok(!off(value))),
         };
     }
-    said
+    switch
 }
 
 /// Whether a command line of cmake or make switches GPU code on: `-DGGML_CUDA=ON`, `make GGML_CUDA=1`.
@@ -181,7 +181,7 @@ fn cmake_code(command: &Command, lookup: &dyn Fn(&str) -> VariableLookup) -> Opt
     let any = !found.sass.is_empty() || !found.ptx.is_empty();
     if let Some(Err(name)) = switched.filter(|_| any) {
         (found.sass, found.ptx) = (Vec::new(), Vec::new());
-        found.untold = Some(Cause::CompileSwitch { name: name.to_owned() });
+        found.targets_unknown = Some(Cause::CompileSwitch { name: name.to_owned() });
     }
     any.then_some(found)
 }
@@ -460,7 +460,7 @@ fn make_code(command: &Command, folder: &str, around: &CommandContext<'_>) -> Op
             return Some(found);
         }
         let reason = Cause::MakefileIgnores { name: (*name).to_owned() };
-        return Some(CompiledCode { sass: Vec::new(), ptx: Vec::new(), untold: Some(reason), ..found });
+        return Some(CompiledCode { sass: Vec::new(), ptx: Vec::new(), targets_unknown: Some(reason), ..found });
     }
     let of_environment = |name: &&&str| given.iter().all(|((own, _), _)| *own != **name);
     for name in MAKEFILE_FLAG_VARIABLES.iter().filter(of_environment) {
@@ -473,7 +473,7 @@ fn make_code(command: &Command, folder: &str, around: &CommandContext<'_>) -> Op
             return None;
         }
         let reason = Cause::MakefileIgnoresEnv { name: (*name).to_owned() };
-        return Some(CompiledCode { sass: Vec::new(), ptx: Vec::new(), untold: Some(reason), ..found });
+        return Some(CompiledCode { sass: Vec::new(), ptx: Vec::new(), targets_unknown: Some(reason), ..found });
     }
     None
 }
@@ -494,7 +494,7 @@ pub(super) fn read_torch_arch_list(
     let whole =
         expand_names(list, torch, knowledge).and_then(|list| list.split(';').try_for_each(|one| add_entry(one, found)));
     if let Err(why) = whole {
-        (found.sass, found.ptx, found.untold) = (Vec::new(), Vec::new(), Some(why));
+        (found.sass, found.ptx, found.targets_unknown) = (Vec::new(), Vec::new(), Some(why));
     }
     Some(())
 }
@@ -570,7 +570,7 @@ mod tests {
         let list = |list: &[CodeTarget]| list.iter().map(|target| target.number()).collect::<Vec<_>>().join(" ");
         found
             .map(|one| {
-                one.untold.as_ref().map_or_else(
+                one.targets_unknown.as_ref().map_or_else(
                     || {
                         format!(
                             "{}: {} | {}",
@@ -720,7 +720,7 @@ mod nvcc_tests {
         found.map_or_else(
             || "-".to_owned(),
             |one| {
-                one.untold
+                one.targets_unknown
                     .as_ref()
                     .map_or_else(|| format!("{} | {}", list(&one.sass), list(&one.ptx)), ToString::to_string)
             },
@@ -728,7 +728,7 @@ mod nvcc_tests {
     }
 
     #[test]
-    fn machine_code_alone_has_no_ptx() {
+    fn the_output_format_decides_between_machine_code_and_ptx() {
         for (text, expected) in [
             ("nvcc -arch=sm_70 -cubin -o /k.cubin a.cu", "70 | "),
             ("nvcc --cubin -arch compute_70 a.cu", "70 | "),
@@ -802,7 +802,7 @@ mod torch_arch_list_tests {
         }
         let text = |list: &[CodeTarget]| list.iter().map(|one| one.number()).collect::<Vec<_>>().join(" ");
         found
-            .untold
+            .targets_unknown
             .as_ref()
             .map_or_else(|| format!("{} | {}", text(&found.sass), text(&found.ptx)), ToString::to_string)
     }

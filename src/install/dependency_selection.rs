@@ -36,7 +36,7 @@ pub(super) struct DependencySelection {
     /// Whether development dependencies are excluded.
     pub(super) no_dev: bool,
     /// The groups that are installed by default; `None` if the project does not specify them.
-    pub(super) unasked: Option<Vec<String>>,
+    pub(super) default_groups: Option<Vec<String>>,
     /// Packages that are not installed (`--no-install-package`).
     pub(super) passed_over: Vec<String>,
 }
@@ -84,7 +84,7 @@ impl DependencySelection {
             "--all-groups" => self.all_groups = true,
             "--all-packages" => self.members = WorkspaceMembers::All,
             "--only-dev" => self.only.push("dev".to_owned()),
-            "--no-default-groups" => self.unasked = Some(Vec::new()),
+            "--no-default-groups" => self.default_groups = Some(Vec::new()),
             _ => self.no_dev = true,
         }
     }
@@ -105,17 +105,17 @@ impl DependencySelection {
 
     /// Whether uv installs a group: by default the groups that the project names, or `dev`.
     pub(super) fn includes_uv_group(&self, name: &str) -> bool {
-        let unasked = || match &self.unasked {
+        let is_default = || match &self.default_groups {
             Some(list) => list.iter().any(|own| own == name),
             None => name == "dev",
         };
-        self.group_selection(name).unwrap_or_else(|| unasked() && !(self.no_dev && name == "dev"))
+        self.group_selection(name).unwrap_or_else(|| is_default() && !(self.no_dev && name == "dev"))
     }
 
     /// Whether an extra is selected.
     pub(super) fn includes_extra(&self, name: &str) -> bool {
-        let asked = self.extras.iter().any(|own| PackageName::python(own) == PackageName::python(name));
-        asked || (self.all_extras && !self.excludes_extra(name))
+        let is_named = self.extras.iter().any(|own| PackageName::python(own) == PackageName::python(name));
+        is_named || (self.all_extras && !self.excludes_extra(name))
     }
 
     /// Whether an extra is excluded if all are selected.

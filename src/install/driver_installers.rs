@@ -43,8 +43,8 @@ pub(super) fn read_installer(words: &[Word], command: &Command, knowledge: Knowl
     }
     let Some(row) = knowledge.driver_package(name).filter(|row| row.prefix) else { return };
     let Some(versions) = name.strip_prefix(row.name) else { return };
-    if let Some(beside) = row.beside {
-        read_toolkit_runfile(name, versions, beside, &options, word, command, found);
+    if let Some(toolkit) = row.beside {
+        read_toolkit_runfile(name, versions, toolkit, &options, word, command, found);
     } else if let Some(version) =
         versions.strip_suffix(".run").filter(|_| !options.iter().any(|one| NO_INSTALL_OPTIONS.contains(one)))
     {
@@ -85,12 +85,12 @@ fn read_toolkit_runfile(
     if given(&["extract", "help", "uninstall", "version", "check", "info", "list", "noexec", "tar"]) {
         return;
     }
-    let asked = given(&["driver", "toolkit", "samples"]);
-    if given(&["driver"]) || !asked {
+    let has_selection = given(&["driver", "toolkit", "samples"]);
+    if given(&["driver"]) || !has_selection {
         let version = driver.map_or_else(PackageVersion::any, |driver| PackageVersion::exact(*driver));
         add_system_package(name, version, word, command, found);
     }
-    if given(&["toolkit"]) || !asked {
+    if given(&["toolkit"]) || !has_selection {
         let release: Vec<&str> = cuda.split('.').take(2).collect();
         let package = format!("{toolkit}{}", release.join("-"));
         add_system_package(&package, PackageVersion::exact(cuda), word, command, found);

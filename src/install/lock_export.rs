@@ -103,19 +103,19 @@ fn exported_lock(
         output: None,
     };
     let verb = if matches!(tool, "uv" | "pipenv") { "sync" } else { "install" };
-    let mut asked = vec![word(verb)];
+    let mut arguments = vec![word(verb)];
     // poetry writes the main group, and those that are named.
-    asked.extend((tool == "poetry").then(|| word("--no-dev")));
+    arguments.extend((tool == "poetry").then(|| word("--no-dev")));
     let mut rest = words.iter();
     while let Some(one) = rest.next() {
         match one.known() {
-            Some("--dev") if tool == "poetry" => asked.extend([word("--with"), word("dev")]),
+            Some("--dev") if tool == "poetry" => arguments.extend([word("--with"), word("dev")]),
             Some(text) if OPTIONS_WITH_VALUE.contains(&text) => drop(rest.next()),
-            _ => asked.push(one.clone()),
+            _ => arguments.push(one.clone()),
         }
     }
     let mut found = InstallEffects::default();
-    project_tools::read_arguments(tool, &asked, command, around, &mut found);
+    project_tools::read_arguments(tool, &arguments, command, around, &mut found);
     requirement_list(&found, around.knowledge)
 }
 

@@ -28,21 +28,21 @@ pub(super) fn read_lock_file(
     let root = lenient_toml::parse_toml(opened);
     let root = (*root).as_ref()?;
     let reach = ExtraPackages::from_lock_file(root, parts);
-    let unasked = project.map(|project| default_groups(project, tool)).unwrap_or_default();
+    let defaults = project.map(|project| default_groups(project, tool)).unwrap_or_default();
     let requires = required_python(root);
     let main = |group: &str| matches!(group, "main" | "default");
     let group = |group: &str| {
         if main(group) {
             return Some(parts.includes_main());
         }
-        let unasked = || unasked.get(&PackageName::python(group)).copied();
-        parts.group_selection(group).or_else(|| if parts.no_dev { Some(false) } else { unasked() })
+        let is_default = || defaults.get(&PackageName::python(group)).copied();
+        parts.group_selection(group).or_else(|| if parts.no_dev { Some(false) } else { is_default() })
     };
     let mut found = Vec::new();
     for package in tables_at(root, &["package"]) {
         let groups: Vec<&str> =
             list_at(package, &["groups"]).into_iter().filter_map(|group| group.get_ref().as_str()).collect();
-        let asked = if groups.is_empty() { Some(true) } else { any_holds(groups.iter().map(|name| group(name))) };
+        let selected = if groups.is_empty() { Some(true) } else { any_holds(groups.iter().map(|name| group(name))) };
         let optional = value_at(package, &["optional"]).and_then(|value| value.get_ref().as_bool()) == Some(true);
         let extra = match &reach {
             _ if !optional => Some(true),
@@ -60,7 +60,7 @@ pub(super) fn read_lock_file(
             None => Some(true),
         };
         let markers = package_markers(package, &|name| group(name) != Some(false));
-        let all = [asked, extra, any_holds(markers.into_iter().map(holds))];
+        let all = [selected, extra, any_holds(markers.into_iter().map(holds))];
         if all.contains(&Some(false)) {
             continue;
         }
@@ -137,8 +137,8 @@ impl ExtraPackages {
     /// Resolves the selected extras to all packages that they depend on; `None` if the file lists no extras.
     fn from_lock_file(root: &TomlTable, parts: &DependencySelection) -> Option<Self> {
         let extras = table_at(root, &["extras"])?;
-        let asked = extras.iter().filter(|(name, _)| parts.includes_extra(name.get_ref()));
-        let listed = asked.filter_map(|(_, list)| list.get_ref().as_array()).flat_map(|list| list.iter());
+        let selected = extras.iter().filter(|(name, _)| parts.includes_extra(name.get_ref()));
+        let listed = selected.filter_map(|(_, list)| list.get_ref().as_array()).flat_map(|list| list.iter());
         let named = |text: &str| PackageName::python(text.split([' ', '[', '(']).next().unwrap_or(text));
         let first: Vec<PackageName> = listed.filter_map(|one| one.get_ref().as_str()).map(named).collect();
         let packages = tables_at(root, &["package"]);
@@ -349,9 +349,9 @@ pub(super) fn evaluate_lock_marker(
     requires: Option<&VersionRange>,
     knowledge: Knowledge,
 ) -> Option<bool> {
-    let told = evaluate_marker(marker, environment);
-    if told.is_some() || environment.python.is_some() {
-        return told;
+    let result = evaluate_marker(marker, environment);
+    if result.is_some() || environment.python.is_some() {
+        return result;
     }
     let pythons = possible_pythons(requires, knowledge);
     let mut all =
@@ -468,8 +468,8 @@ fn member_path(package: &TomlTable) -> Option<&str> {
 /// Returns the workspace members that a command installs: the named one, all, or the one at the root; all if there is
 /// no root.
 fn installed_members<'a>(members: &[&'a TomlTable], parts: &DependencySelection) -> Vec<&'a TomlTable> {
-    let those = |wanted: &dyn Fn(&TomlTable) -> bool| -> Vec<&'a TomlTable> {
-        members.iter().copied().filter(|member| wanted(member)).collect()
+    let those = |predicate: &dyn Fn(&TomlTable) -> bool| -> Vec<&'a TomlTable> {
+        members.iter().copied().filter(|member| predicate(member)).collect()
     };
     let root = || those(&|member| member_path(member) == Some("."));
     match &parts.members {
@@ -489,9 +489,9 @@ fn member_dependencies<'a>(package: &'a TomlTable, parts: &DependencySelection) 
         let Some(value) = value_at(package, &[list]).filter(|_| groups || parts.includes_main()) else { continue };
         match value.get_ref().as_table() {
             Some(table) => {
-                let wanted =
+                let is_selected =
                     |name: &str| if groups { parts.includes_uv_group(name) } else { is_selected_extra(name, parts) };
-                let lists = table.iter().filter(|(name, _)| wanted(name.get_ref()));
+                let lists = table.iter().filter(|(name, _)| is_selected(name.get_ref()));
                 found.extend(
                     lists
                         .filter_map(|(_, list)| list.get_ref().as_array())
@@ -521,8 +521,9 @@ fn active_dependency<'a>(dependency: &'a TomlTable, asking: &UvLockSelection<'_>
 
 /// Whether a lock entry is the one that a dependency refers to.
 fn matches_dependency(package: &TomlTable, need: &UvLockDependency<'_>) -> bool {
-    let agrees =
-        |wanted: Option<&str>, path: &[&str]| wanted.is_none_or(|wanted| text_at(package, path) == Some(wanted));
+    let agrees = |expected: Option<&str>, path: &[&str]| {
+        expected.is_none_or(|expected| text_at(package, path) == Some(expected))
+    };
     agrees(need.version, &["version"]) && agrees(need.registry, &["source", "registry"])
 }
 

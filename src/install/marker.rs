@@ -13,24 +13,24 @@ const MAX_DEPTH: usize = 32;
 pub struct TargetMachine<'a> {
     name: &'a str,
     /// Set as soon as the name is read.
-    asked: Option<&'a Cell<bool>>,
+    read_flag: Option<&'a Cell<bool>>,
 }
 
 impl<'a> TargetMachine<'a> {
     /// Creates a machine by its name, `x86_64` or `aarch64`.
     pub const fn new(name: &'a str) -> Self {
-        Self { name, asked: None }
+        Self { name, read_flag: None }
     }
 
-    /// Creates a machine that sets `asked` as soon as its name is read.
-    pub const fn with_read_flag(name: &'a str, asked: &'a Cell<bool>) -> Self {
-        Self { name, asked: Some(asked) }
+    /// Creates a machine that sets `read_flag` as soon as its name is read.
+    pub const fn with_read_flag(name: &'a str, read_flag: &'a Cell<bool>) -> Self {
+        Self { name, read_flag: Some(read_flag) }
     }
 
     /// Returns the name of the machine, and records that it was read.
     pub(super) fn name(self) -> &'a str {
-        if let Some(asked) = self.asked {
-            asked.set(true);
+        if let Some(read_flag) = self.read_flag {
+            read_flag.set(true);
         }
         self.name
     }
@@ -71,7 +71,7 @@ fn marker_tokens(text: &str) -> Vec<MarkerToken> {
     let mut out = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
-        let taken = match first {
+        let length = match first {
             '(' | ')' => {
                 out.push(if first == '(' { MarkerToken::Open } else { MarkerToken::Close });
                 1
@@ -94,7 +94,7 @@ fn marker_tokens(text: &str) -> Vec<MarkerToken> {
                 end
             }
         };
-        rest = rest.get(taken..).unwrap_or("").trim_start();
+        rest = rest.get(length..).unwrap_or("").trim_start();
     }
     out
 }

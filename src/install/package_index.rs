@@ -33,7 +33,7 @@ pub(super) type OptionValue = (Result<String, Cause>, Span);
 #[derive(Clone, Debug)]
 pub(super) struct IndexAddress {
     /// Why the address is unknown.
-    untold: Option<Cause>,
+    unknown_cause: Option<Cause>,
     /// The build tag in the address.
     tag: Option<String>,
     /// Whether it serves all builds of every version.
@@ -55,7 +55,7 @@ impl IndexAddress {
     pub(super) fn new(url: &str, span: Span, source: Option<SourceId>) -> Self {
         let (tag, every, early) = (tag_of_url(url), serves_every_build(url), prerelease_kind_of_url(url));
         Self {
-            untold: None,
+            unknown_cause: None,
             tag,
             every,
             early,
@@ -74,7 +74,7 @@ impl IndexAddress {
                 Some((_, rest)) => Self::new(&format!("http{rest}"), span, source),
                 None => Self::new(&url, span, source),
             },
-            Err(reason) => Self { untold: Some(reason), ..Self::new("", span, source) },
+            Err(reason) => Self { unknown_cause: Some(reason), ..Self::new("", span, source) },
         }
     }
 
@@ -136,7 +136,7 @@ pub(super) struct ResolutionOptions {
     /// Whether an upgrade takes the newest version of every dependency (`--upgrade-strategy eager`).
     pub(super) eager: bool,
     /// Whether dependencies are not installed (`--no-deps`).
-    pub(super) alone: bool,
+    pub(super) no_deps: bool,
 }
 
 impl IndexOptions {
@@ -149,10 +149,10 @@ impl IndexOptions {
 
     /// Fills unset options from environment variables, and for uv from its configuration files.
     pub(super) fn apply_environment(&mut self, uv: bool, command: &Command, around: &CommandContext<'_>) {
-        let said = |name: &str| command_variable(name, command, around);
-        let variable = |name: &str| said(name).and_then(|value| value.known_text().map(str::to_owned));
+        let raw_variable = |name: &str| command_variable(name, command, around);
+        let variable = |name: &str| raw_variable(name).and_then(|value| value.known_text().map(str::to_owned));
         let places = |names: &[&str]| -> Vec<IndexAddress> {
-            let given = match names.iter().find_map(|name| said(name)) {
+            let given = match names.iter().find_map(|name| raw_variable(name)) {
                 Some(ExpandedText::Known { value, .. }) => {
                     value.split_whitespace().map(|url| Ok(url.to_owned())).collect()
                 }
@@ -174,7 +174,7 @@ impl IndexOptions {
             self.links = places(links);
         }
         if uv {
-            let backend = || said("UV_TORCH_BACKEND").map(|tag| (resolve_address(&tag, ""), command.span));
+            let backend = || raw_variable("UV_TORCH_BACKEND").map(|tag| (resolve_address(&tag, ""), command.span));
             self.backend = self.backend.take().or_else(backend);
             self.early |= variable("UV_PRERELEASE").is_some_and(|strategy| strategy == "allow");
             let strategy = variable("UV_INDEX_STRATEGY");
@@ -182,7 +182,7 @@ impl IndexOptions {
         } else {
             self.early |= variable("PIP_PRE").is_some_and(|value| is_true(&value));
             let is_set = |name: &str| variable(name).is_some_and(|value| is_true(&value));
-            self.ways.alone |= is_set("PIP_NO_DEPS");
+            self.ways.no_deps |= is_set("PIP_NO_DEPS");
             self.ways.upgrade |= is_set("PIP_UPGRADE");
             self.ways.reinstall |= is_set("PIP_FORCE_REINSTALL") || is_set("PIP_IGNORE_INSTALLED");
             self.ways.eager |= variable("PIP_UPGRADE_STRATEGY").as_deref() == Some("eager");
@@ -268,7 +268,7 @@ impl IndexOptions {
     /// Sets the builds that a package is chosen from.
     pub(super) fn choose_builds(&self, package: &mut PackageInstall, knowledge: Knowledge) {
         package.upgrade |= self.ways.upgrade || self.ways.reinstall;
-        package.no_deps |= self.ways.alone;
+        package.no_deps |= self.ways.no_deps;
         let without = self.without_project_pages(&package.name, knowledge);
         if let Some(indexes) = without {
             return indexes.choose_builds(package, knowledge);
@@ -294,9 +294,9 @@ impl IndexOptions {
                 PackageVersion::Exact(version) => PackageVersion::Exact(version.without_local()),
                 version => version.clone(),
             };
-            let mut along = PackageInstall { version, variant: None, ..package.clone() };
-            self.choose_from_indexes(&mut along);
-            package.indexes = along.indexes;
+            let mut without_build = PackageInstall { version, variant: None, ..package.clone() };
+            self.choose_from_indexes(&mut without_build);
+            package.indexes = without_build.indexes;
         }
     }
 
@@ -310,13 +310,13 @@ impl IndexOptions {
             return None;
         }
         let extra: Vec<IndexAddress> = self.extra.iter().filter(|place| !own(place)).cloned().collect();
-        let alone = |place: &IndexAddress| IndexAddress {
-            untold: Some(Cause::IndexOfOneProject),
+        let project_index = |place: &IndexAddress| IndexAddress {
+            unknown_cause: Some(Cause::IndexOfOneProject),
             url: String::new(),
             ..place.clone()
         };
         let index = match &self.index {
-            Some(place) if own(place) => Some(alone(place)).filter(|_| extra.is_empty()),
+            Some(place) if own(place) => Some(project_index(place)).filter(|_| extra.is_empty()),
             index => index.clone(),
         };
         Some(Self { index, extra, ..self.clone() })
@@ -329,8 +329,9 @@ impl IndexOptions {
         }
         let torch = knowledge.has_variants(name);
         let silent = |place: &&IndexAddress| place.tag.is_none() && place.early.is_none();
-        let page =
-            |place: &&IndexAddress| place.folder.is_none() && place.untold.is_none() && !place.every && !place.usual;
+        let page = |place: &&IndexAddress| {
+            place.folder.is_none() && place.unknown_cause.is_none() && !place.every && !place.usual
+        };
         let of_others = |place: &&IndexAddress| torch && silent(place) && knowledge.is_project_page(&place.url);
         let mut pages = self.links.iter().filter(page).filter(|place| !of_others(place));
         let page = pages.find(|place| silent(place) || (torch && is_torch_extension_page(&place.url)))?;
@@ -375,13 +376,13 @@ impl IndexOptions {
         let (extra, links) = (tagged(&self.extra), tagged(&self.links));
         let index = self.index.as_ref().filter(|place| place.tag.is_some());
         let usual = self.extra.iter().position(|place| place.usual);
-        let alone = match (self.first_index, usual) {
+        let only_index = match (self.first_index, usual) {
             (true, Some(at)) => self.extra.iter().take(at).find(|place| place.tag.is_some()),
             (true, None) => extra.first().or(index),
             (false, Some(_)) => None,
             (false, None) => index.filter(|_| extra.is_empty()),
         };
-        if let Some(place) = alone
+        if let Some(place) = only_index
             && let Some(tag) = &place.tag
         {
             if !place.may_serve(&package.version) {
@@ -399,16 +400,17 @@ impl IndexOptions {
         if self.first_index && usual.is_some() {
             return;
         }
-        let mut beside: Vec<&IndexAddress> = extra.iter().chain(&links).chain(index.filter(counts)).collect();
-        if let Some(early) = beside.iter().find_map(|place| self.newer_prerelease(place, &package.version)) {
+        let mut candidates: Vec<&IndexAddress> = extra.iter().chain(&links).chain(index.filter(counts)).collect();
+        if let Some(early) = candidates.iter().find_map(|place| self.newer_prerelease(place, &package.version)) {
             package.indexes =
                 IndexSelection::Unknown(Cause::NewerInExtraIndex { kind: early.plural_name().to_owned() });
             return;
         }
-        beside.retain(|place| place.early != Some(PrereleaseKind::Nightly) || is_exact_prerelease(&package.version));
-        beside.sort_by(|a, b| b.tag.cmp(&a.tag));
-        let Some(best) = beside.first() else { return };
-        package.indexes = IndexSelection::Beside(beside.iter().filter_map(|place| place.tag.clone()).collect());
+        candidates
+            .retain(|place| place.early != Some(PrereleaseKind::Nightly) || is_exact_prerelease(&package.version));
+        candidates.sort_by(|a, b| b.tag.cmp(&a.tag));
+        let Some(best) = candidates.first() else { return };
+        package.indexes = IndexSelection::Beside(candidates.iter().filter_map(|place| place.tag.clone()).collect());
         if let (PackageVersion::Exact(_), Some(tag)) = (&package.version, &best.tag) {
             let from = if extra.is_empty() { VariantSource::FindLinks } else { VariantSource::ExtraIndex };
             package.variant = Some(BuildVariant { tag: tag.clone(), from, span: best.span, source: best.source });
@@ -417,16 +419,20 @@ impl IndexOptions {
 
     /// Returns why a relevant index is unknown; with uv, indexes after the first sufficient one are not relevant.
     fn unknown_index_cause(&self) -> Option<&Cause> {
-        let asked = |place: &&IndexAddress| !self.first_index || (place.tag.is_none() && !place.usual);
-        let indexes =
-            self.extra.iter().chain(&self.index).filter(|_| self.asks == SearchSources::Indexes).take_while(asked);
-        indexes.chain(&self.links).find_map(|place| place.untold.as_ref())
+        let is_searched = |place: &&IndexAddress| !self.first_index || (place.tag.is_none() && !place.usual);
+        let indexes = self
+            .extra
+            .iter()
+            .chain(&self.index)
+            .filter(|_| self.asks == SearchSources::Indexes)
+            .take_while(is_searched);
+        indexes.chain(&self.links).find_map(|place| place.unknown_cause.as_ref())
     }
 
     /// Returns why the version of any unpinned package is unknown: no index is searched.
     pub(super) fn unknown_version_cause(&self) -> Option<Cause> {
-        let told = |place: &IndexAddress| place.tag.is_some() || place.every;
-        (self.asks == SearchSources::Links && !self.links.iter().any(told)).then_some(Cause::NoIndex)
+        let has_known_builds = |place: &IndexAddress| place.tag.is_some() || place.every;
+        (self.asks == SearchSources::Links && !self.links.iter().any(has_known_builds)).then_some(Cause::NoIndex)
     }
 
     /// Returns the kind of pre-release of an extra index that may be newer than every release of the default index.
@@ -672,7 +678,7 @@ pub(super) fn apply_index_option(
         "-f" | "--find-links" => indexes.links.extend(value().map(place)),
         "--torch-backend" => indexes.backend = value(),
         "--pre" => indexes.early = true,
-        "--no-deps" | "--no-dependencies" => indexes.ways.alone = true,
+        "--no-deps" | "--no-dependencies" => indexes.ways.no_deps = true,
         "--prerelease" => indexes.early |= value().is_some_and(|(strategy, _)| strategy.as_deref() == Ok("allow")),
         "--index-strategy" => {
             indexes.first_index &= value().is_none_or(|(strategy, _)| strategy.as_deref() == Ok("first-index"));

@@ -88,8 +88,8 @@ pub(super) fn read_arguments(
     variable: &dyn Fn(&str) -> Option<String>,
     found: &mut InstallEffects,
 ) {
-    let apart = if uv { Vec::new() } else { split_short_options(words) };
-    let words = if uv { words } else { &apart };
+    let split_words = if uv { Vec::new() } else { split_short_options(words) };
+    let words = if uv { words } else { &split_words };
     let mut rest = words.iter();
     let verb = loop {
         let Some(word) = rest.next() else { return };
@@ -115,8 +115,8 @@ pub(super) fn read_arguments(
         Some(Err(why)) => add_unknown_words(why, command.span, found),
         Some(Ok(_)) | None => {}
     }
-    let asked = PipCommand { verb, uv, command, around };
-    read_words(rest.as_slice(), asked, &mut fed, &mut indexes, found);
+    let pip_command = PipCommand { verb, uv, command, around };
+    read_words(rest.as_slice(), pip_command, &mut fed, &mut indexes, found);
     let constrains: &[&str] = if uv { &["UV_CONSTRAINT"] } else { &["PIP_CONSTRAINT"] };
     found.files.extend(constraint_files(constrains, command, around));
     let mut overrides = std::mem::take(&mut fed.overrides);
@@ -152,17 +152,17 @@ pub(super) fn read_arguments(
         let version = PackageVersion::Unresolved(why.clone());
         found.constraints.push(PackageInstall { version, ..pip_package(framework.distribution, command.span) });
     }
-    let untold = unread.or_else(|| indexes.unknown_version_cause());
+    let unknown_cause = unread.or_else(|| indexes.unknown_version_cause());
     for package in found.packages.iter_mut().filter(|package| package.version.is_range()) {
-        if let Some(untold) = &untold {
-            package.version = PackageVersion::Unresolved(untold.clone());
+        if let Some(cause) = &unknown_cause {
+            package.version = PackageVersion::Unresolved(cause.clone());
         }
     }
     for package in found.packages.iter_mut().chain(&mut found.constraints) {
         package.conditional |= command.conditional;
         indexes.choose_builds(package, around.knowledge);
     }
-    if gathers || indexes.ways.alone {
+    if gathers || indexes.ways.no_deps {
         found.sources.clear();
     }
     if gathers {
@@ -222,9 +222,11 @@ fn apply_overrides(
             package.version = PackageVersion::Unresolved(why.clone());
         }
     }
-    for said in found.constraints.iter().skip(from) {
-        for package in found.packages.iter_mut().filter(|package| package.name == said.name && !said.conditional) {
-            package.apply_override(said);
+    for constraint in found.constraints.iter().skip(from) {
+        for package in
+            found.packages.iter_mut().filter(|package| package.name == constraint.name && !constraint.conditional)
+        {
+            package.apply_override(constraint);
         }
     }
 }
@@ -248,12 +250,12 @@ fn add_unknown_words(reason: Cause, span: Span, found: &mut InstallEffects) {
 /// Reads the words after the subcommand.
 fn read_words(
     words: &[Word],
-    asked: PipCommand<'_, '_>,
+    pip_command: PipCommand<'_, '_>,
     fed: &mut GeneratedRequirements,
     indexes: &mut IndexOptions,
     found: &mut InstallEffects,
 ) {
-    let PipCommand { verb, uv, command, around } = asked;
+    let PipCommand { verb, uv, command, around } = pip_command;
     let mut rest = words.iter().peekable();
     let mut extras: Vec<String> = Vec::new();
     let from = found.files.len();
@@ -277,7 +279,7 @@ fn read_words(
             continue;
         };
         if !text.starts_with('-') {
-            read_package(word, text, asked, found);
+            read_package(word, text, pip_command, found);
             continue;
         }
         let (name, inline) = split_option(text);

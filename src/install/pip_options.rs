@@ -96,8 +96,8 @@ pub(super) fn complete_option(name: &str) -> &str {
     if !name.starts_with("--") || name.len() < 3 || LONG_OPTIONS.contains(&name) {
         return name;
     }
-    let mut meant = LONG_OPTIONS.iter().filter(|option| option.starts_with(name));
-    match (meant.next(), meant.next()) {
+    let mut candidates = LONG_OPTIONS.iter().filter(|option| option.starts_with(name));
+    match (candidates.next(), candidates.next()) {
         (Some(one), None) => one,
         _ => name,
     }

@@ -65,23 +65,23 @@ pub(super) fn read_pipfile_lock(
     for section in parts.iter().map(section) {
         let section = section.as_str();
         for (name, entry) in root.get(section).and_then(Value::as_object).into_iter().flatten() {
-            let said = |key: &str| entry.get(key).and_then(Value::as_str);
+            let field = |key: &str| entry.get(key).and_then(Value::as_str);
             let span = name_span(opened, section, name);
-            let mut install = match (parse_direct_reference(name, said, span, around.knowledge), said("version")) {
+            let mut install = match (parse_direct_reference(name, field, span, around.knowledge), field("version")) {
                 (Some(direct), _) => direct,
                 // What is for another platform than the writer's stays open.
                 (None, Some("*")) => package_with_version(name, PackageVersion::any(), span),
                 (None, Some(version)) => package_with_version(name, parse_specifier(version), span),
                 (None, None) => continue,
             };
-            match said("markers")
+            match field("markers")
                 .map(|marker| evaluate_lock_marker(marker, around.environment, requires.as_ref(), around.knowledge))
             {
                 Some(Some(false)) => continue,
                 Some(None) => install.conditional = true,
                 _ => {}
             }
-            set_index_build(&mut install, said("index").and_then(url_of), span);
+            set_index_build(&mut install, field("index").and_then(url_of), span);
             install.upgrade = true;
             set_source(&mut install, opened);
             if !found.iter().any(|own| own.name == install.name) {
@@ -94,9 +94,9 @@ pub(super) fn read_pipfile_lock(
 
 /// Returns the Python version that a `Pipfile.lock` is for.
 fn required_python(requires: &Value) -> Option<VersionRange> {
-    let said = |key: &str| requires.get(key).and_then(Value::as_str).filter(|version| *version != "*");
+    let field = |key: &str| requires.get(key).and_then(Value::as_str).filter(|version| *version != "*");
     let minor = |version: &str| version.split('.').take(2).collect::<Vec<_>>().join(".");
-    let version = said("python_full_version").or_else(|| said("python_version"))?;
+    let version = field("python_full_version").or_else(|| field("python_version"))?;
     Some(VersionRange::from(format!("=={}.*", minor(version))))
 }
 
@@ -114,16 +114,16 @@ pub(super) fn read_pipfile(
         for (name, value) in table_at(root, &[section]).into_iter().flat_map(TomlTable::iter) {
             let span = value_span(value, opened);
             let table = value.get_ref().as_table();
-            let said = |key: &str| table.and_then(|table| text_at(table, &[key]));
-            let version = value.get_ref().as_str().or_else(|| said("version"));
-            let mut install = match (parse_direct_reference(name.get_ref(), said, span, around.knowledge), version) {
+            let field = |key: &str| table.and_then(|table| text_at(table, &[key]));
+            let version = value.get_ref().as_str().or_else(|| field("version"));
+            let mut install = match (parse_direct_reference(name.get_ref(), field, span, around.knowledge), version) {
                 (Some(direct), _) => direct,
                 (None, Some("*")) => package_with_version(name.get_ref(), PackageVersion::any(), span),
                 (None, Some(version)) => package_with_version(name.get_ref(), parse_specifier(version), span),
                 (None, None) => continue,
             };
-            let platform = said("sys_platform").map(|platform| format!("sys_platform {platform}"));
-            let marker = said("markers").map(str::to_owned).or(platform);
+            let platform = field("sys_platform").map(|platform| format!("sys_platform {platform}"));
+            let marker = field("markers").map(str::to_owned).or(platform);
             match marker.map(|marker| evaluate_marker(&marker, around.environment)) {
                 Some(Some(false)) => continue,
                 Some(None) => install.conditional = true,

@@ -104,15 +104,15 @@ fn read_command(
             _ if OPTIONS_WITH_VALUE.contains(&name) => drop(value()),
             _ => {
                 let given = || option_value(inline.as_deref(), word, &mut rest);
-                let _taken: bool = apply_index_option(name, given, &mut indexes);
+                let _applied: bool = apply_index_option(name, given, &mut indexes);
             }
         }
     }
     let from = found.packages.len();
     let path = |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
     let open = |name: &str| (around.open)("", &path(name));
-    if tool == "uv" && parts.unasked.is_none() {
-        parts.unasked = open("pyproject.toml").ok().and_then(|opened| pyproject::uv_default_groups(&opened));
+    if tool == "uv" && parts.default_groups.is_none() {
+        parts.default_groups = open("pyproject.toml").ok().and_then(|opened| pyproject::uv_default_groups(&opened));
     }
     let parts = parts;
     let manifest = |found: &mut InstallEffects, indexes: &mut IndexOptions| match open("pyproject.toml") {

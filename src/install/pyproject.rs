@@ -35,8 +35,8 @@ pub(super) fn read_dependencies(
         found.packages.extend(value.get_ref().as_str().and_then(|text| parse_dependency(text, value, opened, around)));
     }
     let own = text_at(root, &["project", "name"]).map(PackageName::python);
-    let wanted = selected_extras_and_groups(root, parts, own.as_deref(), around);
-    for value in optional_dependencies(root, &wanted) {
+    let selected = selected_extras_and_groups(root, parts, own.as_deref(), around);
+    for value in optional_dependencies(root, &selected) {
         let install = value.get_ref().as_str().and_then(|text| parse_dependency(text, value, opened, around));
         found.packages.extend(install.filter(|install| own.as_ref() != Some(&install.name)));
     }
@@ -44,7 +44,7 @@ pub(super) fn read_dependencies(
         && let Some(table) = table_at(root, &["tool", "poetry", "dependencies"])
     {
         for (name, value) in table.iter().filter(|_| parts.includes_main()) {
-            found.packages.extend(parse_poetry_dependency(name.get_ref(), value, &wanted, root, opened, around));
+            found.packages.extend(parse_poetry_dependency(name.get_ref(), value, &selected, root, opened, around));
         }
     }
     if uv {
@@ -59,7 +59,7 @@ pub(super) fn read_dependencies(
             }
         }
         for package in found.packages.get_mut(from..).unwrap_or_default() {
-            apply_uv_source(package, root, &wanted, opened, around);
+            apply_uv_source(package, root, &selected, opened, around);
         }
         apply_uv_constraints(root, from, opened, around, found);
     }
@@ -76,15 +76,16 @@ fn apply_uv_constraints(
 ) {
     for (name, above) in [("override-dependencies", true), ("constraint-dependencies", false)] {
         for value in list_at(root, &["tool", "uv", name]) {
-            let Some(said) = value.get_ref().as_str().and_then(|text| parse_dependency(text, value, opened, around))
+            let Some(constraint) =
+                value.get_ref().as_str().and_then(|text| parse_dependency(text, value, opened, around))
             else {
                 continue;
             };
             let own = found.packages.get_mut(from..).unwrap_or_default().iter_mut();
-            for package in own.filter(|package| above && package.name == said.name && !said.conditional) {
-                package.apply_override(&said);
+            for package in own.filter(|package| above && package.name == constraint.name && !constraint.conditional) {
+                package.apply_override(&constraint);
             }
-            found.constraints.push(said);
+            found.constraints.push(constraint);
         }
     }
 }
@@ -128,10 +129,10 @@ fn read_groups(
 ) {
     let root = lenient_toml::parse_toml(opened);
     let Some(root) = &**root else { return };
-    let wanted = |name: &str, optional: bool| parts.group_selection(name).unwrap_or(!optional && !parts.no_dev);
+    let is_selected = |name: &str, optional: bool| parts.group_selection(name).unwrap_or(!optional && !parts.no_dev);
     for (name, list) in table_at(root, OPTIONAL_TABLES[1]).into_iter().flat_map(TomlTable::iter) {
         // Those that the command names are read with the extras.
-        if parts.group_selection(name.get_ref()).is_none() && wanted(name.get_ref(), false) {
+        if parts.group_selection(name.get_ref()).is_none() && is_selected(name.get_ref(), false) {
             let list = list.get_ref().as_array().into_iter().flat_map(|list| list.iter());
             let install = |value: &SpannedTomlValue| parse_dependency(value.get_ref().as_str()?, value, opened, around);
             found.packages.extend(list.filter_map(install));
@@ -139,7 +140,7 @@ fn read_groups(
     }
     if !poetry_s {
         let lists = table_at(root, &["tool", "pdm", "dev-dependencies"]).into_iter().flat_map(TomlTable::iter);
-        for (_, list) in lists.filter(|(name, _)| wanted(name.get_ref(), false)) {
+        for (_, list) in lists.filter(|(name, _)| is_selected(name.get_ref(), false)) {
             let list = list.get_ref().as_array().into_iter().flat_map(|list| list.iter());
             let install = |value: &SpannedTomlValue| parse_dependency(value.get_ref().as_str()?, value, opened, around);
             found.packages.extend(list.filter_map(install));
@@ -147,11 +148,11 @@ fn read_groups(
         return;
     }
     let mut tables: Vec<&TomlTable> = Vec::new();
-    tables.extend(table_at(root, &["tool", "poetry", "dev-dependencies"]).filter(|_| wanted("dev", false)));
+    tables.extend(table_at(root, &["tool", "poetry", "dev-dependencies"]).filter(|_| is_selected("dev", false)));
     for (name, group) in table_at(root, &["tool", "poetry", "group"]).into_iter().flat_map(TomlTable::iter) {
         let Some(group) = group.get_ref().as_table() else { continue };
         let optional = value_at(group, &["optional"]).and_then(|value| value.get_ref().as_bool()) == Some(true);
-        tables.extend(table_at(group, &["dependencies"]).filter(|_| wanted(name.get_ref(), optional)));
+        tables.extend(table_at(group, &["dependencies"]).filter(|_| is_selected(name.get_ref(), optional)));
     }
     let extras = BTreeSet::new();
     for (name, value) in tables.into_iter().flat_map(TomlTable::iter) {
@@ -169,9 +170,9 @@ fn selected_extras_and_groups(
     own: Option<&str>,
     around: &CommandContext<'_>,
 ) -> BTreeSet<PackageName> {
-    let asked = parts.extras.iter().chain(&parts.groups).chain(&parts.only);
-    let mut open: Vec<PackageName> = asked.map(|name| PackageName::python(name)).collect();
-    if parts.unasked.is_some() || parts.all_groups {
+    let selected = parts.extras.iter().chain(&parts.groups).chain(&parts.only);
+    let mut open: Vec<PackageName> = selected.map(|name| PackageName::python(name)).collect();
+    if parts.default_groups.is_some() || parts.all_groups {
         let groups = table_at(root, OPTIONAL_TABLES[1]).into_iter().flat_map(TomlTable::iter);
         let groups = groups.map(|(name, _)| name.get_ref().as_ref()).filter(|name| parts.includes_uv_group(name));
         open.extend(groups.map(PackageName::python));
@@ -202,8 +203,8 @@ fn selected_extras_and_groups(
 /// Returns the dependencies that extras and groups with these names list.
 fn optional_dependencies<'t>(root: &'t TomlTable, names: &BTreeSet<PackageName>) -> Vec<&'t SpannedTomlValue> {
     let tables = OPTIONAL_TABLES.into_iter().filter_map(|path| table_at(root, path)).flat_map(TomlTable::iter);
-    let wanted = tables.filter(|(name, _)| names.contains(&PackageName::python(name.get_ref())));
-    wanted.filter_map(|(_, list)| list.get_ref().as_array()).flat_map(|list| list.iter()).collect()
+    let matching = tables.filter(|(name, _)| names.contains(&PackageName::python(name.get_ref())));
+    matching.filter_map(|(_, list)| list.get_ref().as_array()).flat_map(|list| list.iter()).collect()
 }
 
 /// Whether one of the selected extras of poetry lists a distribution.
@@ -224,8 +225,8 @@ pub(super) fn declares_dependencies(opened: &OpenedFile) -> bool {
     let Some(root) = &**root else { return true };
     let dynamic =
         list_at(root, &["project", "dynamic"]).iter().any(|one| one.get_ref().as_str() == Some("dependencies"));
-    let told = value_at(root, &["project"]).is_some() && !dynamic;
-    told || value_at(root, &["tool", "poetry", "dependencies"]).is_some()
+    let is_static = value_at(root, &["project"]).is_some() && !dynamic;
+    is_static || value_at(root, &["tool", "poetry", "dependencies"]).is_some()
 }
 
 /// Parses a dependency with an optional marker; `None` if the marker does not hold.
@@ -251,7 +252,7 @@ fn parse_dependency(
 fn apply_uv_source(
     package: &mut PackageInstall,
     root: &TomlTable,
-    wanted: &BTreeSet<PackageName>,
+    selected: &BTreeSet<PackageName>,
     opened: &OpenedFile,
     around: &CommandContext<'_>,
 ) {
@@ -267,7 +268,7 @@ fn apply_uv_source(
     for table in tables {
         let part = text_at(table, &["extra"]).or_else(|| text_at(table, &["group"]));
         let marker = text_at(table, &["marker"]).map(|marker| evaluate_marker(marker, around.environment));
-        if marker == Some(Some(false)) || part.is_some_and(|part| !wanted.contains(&PackageName::python(part))) {
+        if marker == Some(Some(false)) || part.is_some_and(|part| !selected.contains(&PackageName::python(part))) {
             continue;
         }
         open |= marker == Some(None);

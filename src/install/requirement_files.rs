@@ -156,9 +156,9 @@ pub(super) fn read_named_files(
     indexes: &mut IndexOptions,
     found: &mut InstallEffects,
 ) {
-    let asked = std::mem::take(&mut found.files);
+    let named_files = std::mem::take(&mut found.files);
     let mut walk = RequirementFileReader { uv, around, variable, indexes, found, seen: BTreeSet::new() };
-    for file in asked {
+    for file in named_files {
         walk.read_file("", file, 0);
     }
     for (text, constraint) in &fed.texts {
@@ -326,9 +326,9 @@ impl RequirementFileReader<'_, '_> {
         depth: usize,
     ) {
         let unset = || Cause::NameBehindVariable;
-        let told =
+        let expand =
             |raw: &String| expand_variables(raw, self.variable).or_else(|| known_address_end(raw)).ok_or_else(unset);
-        let given = value.as_ref().map(|raw| (told(raw), span));
+        let given = value.as_ref().map(|raw| (expand(raw), span));
         let place = |given| IndexAddress::from_option(given, opened.source);
         match name {
             "-r" | "--requirement" | "-c" | "--constraint" => {
@@ -345,7 +345,7 @@ impl RequirementFileReader<'_, '_> {
             "--extra-index-url" => self.indexes.extra.extend(given.map(place)),
             "-f" | "--find-links" => self.indexes.links.extend(given.map(place)),
             _ => {
-                let _taken: bool = apply_index_option(name, || given, self.indexes);
+                let _applied: bool = apply_index_option(name, || given, self.indexes);
             }
         }
     }

@@ -64,8 +64,8 @@ pub(super) fn read_setup_py(opened: &OpenedFile, extras: &[String], around: &Com
     let mut found = read_install_requires(opened, around)?;
     if !extras.iter().all(String::is_empty) {
         let text = opened.text.text();
-        let mut asked = assignment_positions(text, "extras_require");
-        let (Some(at), None) = (asked.next(), asked.next()) else {
+        let mut assignments = assignment_positions(text, "extras_require");
+        let (Some(at), None) = (assignments.next(), assignments.next()) else {
             return if assignment_positions(text, "extras_require").next().is_none() {
                 Ok(found)
             } else {
@@ -74,9 +74,9 @@ pub(super) fn read_setup_py(opened: &OpenedFile, extras: &[String], around: &Com
         };
         let table = parse_extras_table(text, value_position(text, at).ok_or_else(unknown_extras)?)
             .ok_or_else(unknown_extras)?;
-        let wanted = table.into_iter().filter(|(name, _)| is_requested_extra(name, extras));
+        let selected = table.into_iter().filter(|(name, _)| is_requested_extra(name, extras));
         let one = |range: Range<usize>| parse_setup_requirement(text.get(range.clone())?, range, opened, around);
-        found.extend(wanted.flat_map(|(_, list)| list).filter_map(one));
+        found.extend(selected.flat_map(|(_, list)| list).filter_map(one));
     }
     Ok(found)
 }
@@ -133,8 +133,8 @@ fn parse_extras_table(text: &str, at: usize) -> Option<Vec<ExtraRequirements<'_>
 /// Reads `install_requires` of a `setup.py`.
 fn read_install_requires(opened: &OpenedFile, around: &CommandContext<'_>) -> SetupRequirements {
     let text = opened.text.text();
-    let mut asked = assignment_positions(text, "install_requires");
-    let (Some(at), None) = (asked.next(), asked.next()) else {
+    let mut assignments = assignment_positions(text, "install_requires");
+    let (Some(at), None) = (assignments.next(), assignments.next()) else {
         // Without one there is nothing that it requires; of several it takes Python to tell.
         return if assignment_positions(text, "install_requires").next().is_none() {
             Ok(Vec::new())

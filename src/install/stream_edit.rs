@@ -58,7 +58,7 @@ impl EditStep {
             let line = raw.strip_suffix('\n').unwrap_or(raw);
             match self {
                 Self::Keep { pattern, matching } if pattern.matches(line, budget) != *matching => {}
-                Self::Line(gone) if number + 1 == *gone => {}
+                Self::Line(deleted_line) if number + 1 == *deleted_line => {}
                 Self::Replace { pattern, with, all } => {
                     let mut from = 0;
                     while let Some(found) = pattern.find(line, from, budget).filter(|found| !found.is_empty()) {

@@ -138,12 +138,12 @@ fn add_named_package(
     command: &Command,
     found: &mut InstallEffects,
 ) {
-    let asked = match (rpm, module && !text.starts_with('@')) {
+    let spec = match (rpm, module && !text.starts_with('@')) {
         (false, _) => Some(parse_apt_package(text)),
         (true, false) => parse_rpm_package(text),
         (true, true) => parse_rpm_package(&format!("@{text}")),
     };
-    let Some(SystemPackageSpec { name, version }) = asked else { return };
+    let Some(SystemPackageSpec { name, version }) = spec else { return };
     let dropped = name.strip_suffix('-').filter(|_| !removes && !rpm);
     if removes || dropped.is_some() {
         found.removed.push((PackageManager::System, PackageName::system(dropped.unwrap_or(&name)), word.span));
@@ -201,8 +201,8 @@ fn add_package_file(
         Some(SystemPackageSpec { name, version }) => add_system_package(&name, version, word, command, found),
         None => {
             let name = text.rsplit('/').next().unwrap_or(text);
-            let told = SETUP_PACKAGE_WORDS.iter().any(|what| name.contains(what));
-            if !told && knowledge.may_contain_libraries(&name.to_ascii_lowercase()) {
+            let is_setup_package = SETUP_PACKAGE_WORDS.iter().any(|what| name.contains(what));
+            if !is_setup_package && knowledge.may_contain_libraries(&name.to_ascii_lowercase()) {
                 found.files.push(RequirementFile {
                     path: word.value.clone(),
                     constraint: false,

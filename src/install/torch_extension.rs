@@ -70,8 +70,9 @@ pub fn compiled_repository(command: &Command, around: &CommandContext<'_>) -> Op
     words().find(|word| *word == "--no-build-isolation")?;
     let (_, origins, inside) = variable_with_origins(command, around.lookup, ARCH_LIST_VARIABLE)
         .filter(|(list, _, inside)| *inside && !list.is_empty())?;
-    let untold = Cause::TargetNotRead { address: address.split('#').next().unwrap_or(address).to_owned() };
-    let mut found = CompiledCode { by: ARCH_LIST_VARIABLE.to_owned(), untold: Some(untold), ..CompiledCode::default() };
+    let cause = Cause::TargetNotRead { address: address.split('#').next().unwrap_or(address).to_owned() };
+    let mut found =
+        CompiledCode { by: ARCH_LIST_VARIABLE.to_owned(), targets_unknown: Some(cause), ..CompiledCode::default() };
     found.set_origins(origins, inside, command);
     Some(found)
 }
@@ -135,7 +136,7 @@ mod tests {
         let around = CommandContext { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
         let commands = script_commands(&MappedText::contiguous(script, 0));
         let found = compiled_project(commands.last()?, &around, &|| None)?;
-        if let Some(why) = found.untold {
+        if let Some(why) = found.targets_unknown {
             return Some(why.to_string());
         }
         let list =

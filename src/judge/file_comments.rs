@@ -36,7 +36,7 @@ impl FileComments {
         sources: &Sources,
     ) -> Self {
         let mut readers: BTreeMap<SourceId, BTreeSet<usize>> = BTreeMap::new();
-        for one in looked.iter().flat_map(|one| &one.seen.base_changes.brought) {
+        for one in looked.iter().flat_map(|one| &one.seen.base_changes.referenced_texts) {
             readers.entry(SourceId(one.text)).or_default().insert(one.instruction);
         }
         let mut lines = heredoc_comments(source, dockerfile, sources);

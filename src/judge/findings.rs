@@ -67,9 +67,9 @@ pub(super) fn collect_findings(
     findings.extend(open_verdict_findings::collect_open_findings(judged, places, settings, orders));
     let words: Vec<PoolSummary> =
         judged.iter().map(|one| PoolSummary::from_judged_pool(one, settings.knowledge)).collect();
-    let mut untold = UndecidedConditions::default();
+    let mut undecided_conditions = UndecidedConditions::default();
     for page in settings.book.active_practice_pages().filter(|page| page.persona <= settings.persona) {
-        for finding in practice_findings(page, &words, images, places, settings, &mut untold, undecided) {
+        for finding in practice_findings(page, &words, images, places, settings, &mut undecided_conditions, undecided) {
             // Such a finding is about one pool or none.
             let pool = finding.pools.first().map(String::as_str);
             if !orders.suppresses(&finding.rule, pool, &finding.locations) {
@@ -77,7 +77,7 @@ pub(super) fn collect_findings(
             }
         }
     }
-    findings.extend(untold.into_findings(settings, orders));
+    findings.extend(undecided_conditions.into_findings(settings, orders));
     findings
 }
 
@@ -247,8 +247,8 @@ fn image_locations(locations: &[Location]) -> impl Iterator<Item = &Location> {
 fn move_base_locations_last(found: &mut [Location], base: &[Location]) {
     let of_base =
         |location: &Location| base.iter().any(|other| other.path == location.path && other.region == location.region);
-    let beside = |location: &Location| !of_base(location) && base.iter().any(|other| other.path == location.path);
-    if let Some(last) = found.iter().rposition(beside) {
+    let in_base_file = |location: &Location| !of_base(location) && base.iter().any(|other| other.path == location.path);
+    if let Some(last) = found.iter().rposition(in_base_file) {
         found.get_mut(..=last).unwrap_or_default().sort_by_key(of_base);
     }
 }
@@ -290,14 +290,14 @@ fn practice_findings(
     images: SubjectBuilds<'_>,
     places: LocationBuilder<'_>,
     settings: AnalysisSettings<'_>,
-    untold: &mut UndecidedConditions,
+    undecided_conditions: &mut UndecidedConditions,
     undecided: &mut Vec<String>,
 ) -> Vec<Finding> {
     let PageKind::Practice(condition) = &page.kind else { return Vec::new() };
-    let asked: Vec<Option<&PoolSummary>> =
+    let pools: Vec<Option<&PoolSummary>> =
         if page.depends_on_pool() { words.iter().map(Some).collect() } else { vec![None] };
     let mut found = Vec::new();
-    for pool in asked {
+    for pool in pools {
         let Some(image) = images.image_for_platform(pool.and_then(|pool| pool.platform.as_deref())) else { continue };
         let scope = images.rule_scope(image, settings, pool);
         let message = match condition.evaluate(&scope) {
@@ -305,7 +305,7 @@ fn practice_findings(
             Ok(Truth::False) => continue,
             Ok(Truth::Unknown) => {
                 undecided.push(page.name.clone());
-                untold.add_rule(page, condition, &scope, places);
+                undecided_conditions.add_rule(page, condition, &scope, places);
                 continue;
             }
             // Not to be told of at all would be a pass.

@@ -87,8 +87,8 @@ impl FleetHosts {
         let list = pool_verdicts(&host_build_pairs(&hosts, builds), settings.knowledge);
         let settled = list.iter().map(PoolVerdictSummary::from_verdict).collect();
         let tells = |host: &Host| {
-            let same = |told: &Host| host.is_or_has_variant(told);
-            list.iter().any(|verdict| verdict.hosts.iter().any(|told| same(told.host)))
+            let same = |other: &Host| host.is_or_has_variant(other);
+            list.iter().any(|verdict| verdict.hosts.iter().any(|result| same(result.host)))
         };
         let telling: Vec<bool> = hosts.iter().map(tells).collect();
         drop(list);

@@ -16,7 +16,7 @@ use crate::report::model::OnPlatform;
 /// What was observed and inferred of a subject on one platform.
 #[derive(Debug)]
 pub(super) struct PlatformInference {
-    pub(super) beside: DockerfileSummary,
+    pub(super) summary: DockerfileSummary,
     pub(super) images: Vec<Arc<ImageFacts>>,
     /// The day of the observations, if it is known.
     day: Option<Date>,
@@ -28,7 +28,7 @@ type InferenceKey = (String, Option<Date>);
 /// What was inferred of one subject, by platform; not shared with other subjects.
 #[derive(Debug, Default)]
 pub struct InferenceCache {
-    told: Mutex<BTreeMap<InferenceKey, Option<Arc<PlatformInference>>>>,
+    inferences: Mutex<BTreeMap<InferenceKey, Option<Arc<PlatformInference>>>>,
     /// The observations, if they are the same on every platform.
     alike: Mutex<Option<Arc<(DockerfileSummary, Observations)>>>,
 }
@@ -54,8 +54,8 @@ impl InferenceCache {
         as_of: Option<Date>,
         knowledge: Knowledge,
     ) -> Option<(Vec<Arc<ImageFacts>>, Option<Date>)> {
-        let (told, _) = self.get_or_infer(content, platform, (as_of, false), knowledge)?;
-        Some((told.images.clone(), told.day))
+        let (inference, _) = self.get_or_infer(content, platform, (as_of, false), knowledge)?;
+        Some((inference.images.clone(), inference.day))
     }
 
     /// Returns the cached inference for a platform and day, or infers it.
@@ -66,32 +66,32 @@ impl InferenceCache {
         (as_of, speaks): (Option<Date>, bool),
         knowledge: Knowledge,
     ) -> Option<(Arc<PlatformInference>, Option<OnPlatform>)> {
-        let asked = (platform.to_owned(), as_of);
-        let known = lock_ignoring_poison(&self.told).get(&asked).cloned();
+        let key = (platform.to_owned(), as_of);
+        let known = lock_ignoring_poison(&self.inferences).get(&key).cloned();
         if let Some(known) = known.as_ref().filter(|_| !speaks) {
-            return known.clone().map(|told| (told, None));
+            return known.clone().map(|inference| (inference, None));
         }
-        let mut beside = DockerfileSummary::default();
+        let mut summary = DockerfileSummary::default();
         let alike = lock_ignoring_poison(&self.alike).clone();
         let seen = match &alike {
             Some(alike) => {
-                beside.clone_from(&alike.0);
+                summary.clone_from(&alike.0);
                 Some(Cow::Borrowed(&alike.1))
             }
-            None => observe_platform(content, platform, &mut beside),
+            None => observe_platform(content, platform, &mut summary),
         };
         let infer = |seen: &Observations| {
             let images = infer_image_facts(seen, platform, as_of, knowledge).into_iter().map(Arc::new).collect();
-            Arc::new(PlatformInference { beside: beside.clone(), images, day: seen.as_of })
+            Arc::new(PlatformInference { summary: summary.clone(), images, day: seen.as_of })
         };
-        let told = known.unwrap_or_else(|| seen.as_deref().map(infer));
-        lock_ignoring_poison(&self.told).insert(asked, told.clone());
-        let keeps = alike.is_none() && beside.platform_independent;
+        let inference = known.unwrap_or_else(|| seen.as_deref().map(infer));
+        lock_ignoring_poison(&self.inferences).insert(key, inference.clone());
+        let keeps = alike.is_none() && summary.platform_independent;
         let seen = seen.filter(|_| speaks || keeps).map(Cow::into_owned);
         if let Some(seen) = seen.as_ref().filter(|_| keeps) {
-            *lock_ignoring_poison(&self.alike) = Some(Arc::new((beside.clone(), seen.clone())));
+            *lock_ignoring_poison(&self.alike) = Some(Arc::new((summary.clone(), seen.clone())));
         }
-        Some((told?, seen.filter(|_| speaks).map(|seen| beside.into_platform_observations(platform, seen))))
+        Some((inference?, seen.filter(|_| speaks).map(|seen| summary.into_platform_observations(platform, seen))))
     }
 }
 

@@ -89,20 +89,22 @@ fn judge_with_inference(
     let hosts = of_day.as_ref().unwrap_or(hosts);
     let pools = selected_pools(subject, settings, &orders);
     let platforms = hosts.platforms(&pools, knowledge);
-    let (mut builds, mut beside, mut looked) =
+    let (mut builds, mut summary, mut looked) =
         (Vec::<PlatformBuild>::new(), DockerfileSummary::default(), Vec::<OnPlatform>::new());
     let mut description = ImageDescription { source: description_depth(subject), ..ImageDescription::default() };
     let everything = settings.detail == ReportDetail::Everything;
     for (at, platform) in platforms.iter().enumerate() {
-        let Some((told, on_platform)) = inferred.for_platform(&subject.content, platform, settings) else { continue };
-        beside.clone_from(&told.beside);
+        let Some((inference, on_platform)) = inferred.for_platform(&subject.content, platform, settings) else {
+            continue;
+        };
+        summary.clone_from(&inference.summary);
         if at == 0
             && everything
             && let Some(one) = &on_platform
         {
             description = describe_observations(&subject.content, platform, settings.as_of, &one.seen);
         }
-        for image in told.images.iter().map(Arc::clone) {
+        for image in inference.images.iter().map(Arc::clone) {
             let before = builds.last().map_or(0, |build| build.first_fact + build.image.facts.len());
             let other = other_processor::other_processor_reason(subject, &image, knowledge);
             builds.push(PlatformBuild {
@@ -121,14 +123,14 @@ fn judge_with_inference(
     let mut report = model::Subject {
         name: subject.name.clone(),
         kind: subject.kind,
-        stage: beside.stage,
+        stage: summary.stage,
         platform: judged_platform(subject, &builds),
         digest: subject.digest.clone(),
         images: subject.images.clone(),
         gpu_content,
         inspected: model::Inspected {
             depth: content_depth(&subject.content),
-            notes: subject.notes.iter().cloned().chain(beside.notes).collect(),
+            notes: subject.notes.iter().cloned().chain(summary.notes).collect(),
         },
         split: None,
         about: if settings.detail.includes_findings() { facts::framework_summary(&builds) } else { None },
@@ -147,7 +149,7 @@ fn judge_with_inference(
         report.verdicts =
             pools.iter().map(|(_, pool)| verdict::not_applicable_verdict(&pool.name.value, &builds)).collect();
         if settings.detail.includes_findings() {
-            report.findings = orders.notice_findings(&beside.stages, false, places);
+            report.findings = orders.notice_findings(&summary.stages, false, places);
         }
         if everything {
             report.observed = saved::observations_for_report(subject, looked, &report.facts);
@@ -192,7 +194,7 @@ fn judge_with_inference(
     let images = findings::SubjectBuilds { builds: &builds, looked: &looked };
     report.findings = findings::collect_findings(&judged, images, places, settings, &mut orders, undecided);
     report.findings.append(&mut hostless);
-    report.findings.extend(orders.notice_findings(&beside.stages, true, places));
+    report.findings.extend(orders.notice_findings(&summary.stages, true, places));
     report
         .findings
         .iter_mut()
@@ -260,8 +262,8 @@ pub fn undeclared_pool_fields(pool: &Pool) -> Vec<String> {
 }
 
 /// Whether the pool was selected and its patterns match the subject.
-pub(super) fn is_selected(subject: &AnalysisSubject, pool: &Pool, asked: &[String]) -> bool {
-    let wanted = asked.is_empty() || asked.contains(&pool.name.value);
+pub(super) fn is_selected(subject: &AnalysisSubject, pool: &Pool, pool_names: &[String]) -> bool {
+    let is_requested = pool_names.is_empty() || pool_names.contains(&pool.name.value);
     let here = match &subject.content {
         SubjectContent::Dockerfile { .. } => pool.runs_dockerfile(&subject.path),
         SubjectContent::ByPlatform(_) => pool.runs_image(&subject.path),
@@ -269,7 +271,7 @@ pub(super) fn is_selected(subject: &AnalysisSubject, pool: &Pool, asked: &[Strin
         SubjectContent::Saved(_) if subject.kind == SubjectKind::Image => pool.runs_image(&subject.path),
         SubjectContent::Fixed(_) | SubjectContent::Saved(_) => true,
     };
-    wanted && here
+    is_requested && here
 }
 
 /// Whether a pool is within the restriction of a subject to pool names or node labels.

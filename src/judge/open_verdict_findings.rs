@@ -99,8 +99,8 @@ pub(super) fn no_host_finding(
         return None;
     }
     let help = verdict.missing.iter().map(|gap| gap.supply.as_str()).collect::<Vec<_>>().join("; ");
-    let told = verdict.message.strip_prefix("unknown: ").unwrap_or(&verdict.message).to_owned();
-    let opened = OpenVerdict::Reasons(vec![UnknownReason { why: Explanation::plain(told), supply: help }]);
+    let reason = verdict.message.strip_prefix("unknown: ").unwrap_or(&verdict.message).to_owned();
+    let opened = OpenVerdict::Reasons(vec![UnknownReason { why: Explanation::plain(reason), supply: help }]);
     let (notice, help, pools) = (Notice::Undetermined, String::new(), vec![pool.name.value.clone()]);
     let severity =
         rule_settings::configured_severity(settings.book.notice_page(notice)?, Some(&pool.name.value), settings);

@@ -35,7 +35,7 @@ impl DockerfileSummary {
 pub(super) fn observe_platform<'a>(
     content: &'a SubjectContent,
     platform: &str,
-    beside: &mut DockerfileSummary,
+    summary: &mut DockerfileSummary,
 ) -> Option<Cow<'a, Observations>> {
     match content {
         SubjectContent::Dockerfile { source, dockerfile, options, files, bases, early } => {
@@ -45,7 +45,7 @@ pub(super) fn observe_platform<'a>(
             };
             let target = early.take().or_else(read)?;
             let alike = !target.of_platform && bases.is_empty();
-            *beside = DockerfileSummary {
+            *summary = DockerfileSummary {
                 stage: target.stage,
                 stages: target.stages,
                 notes: target.notes,
@@ -63,7 +63,7 @@ pub(super) fn observe_platform<'a>(
             if saved.dockerfile.is_some() && one.platform != platform {
                 notes.push(format!("the report has no entry for {platform}; the entry for {} is used", one.platform));
             }
-            *beside = DockerfileSummary { stage, stages, notes, platform_independent: false };
+            *summary = DockerfileSummary { stage, stages, notes, platform_independent: false };
             Some(Cow::Borrowed(&one.seen))
         }
     }
@@ -107,7 +107,7 @@ pub(super) fn describe_observations(
 }
 
 /// Returns a note on the platform that is used, if an image has several or lacks the requested one.
-pub fn platform_note(content: &SubjectContent, asked: &str) -> Option<String> {
+pub fn platform_note(content: &SubjectContent, requested: &str) -> Option<String> {
     let list: Vec<(&str, &Observations)> = match content {
         SubjectContent::ByPlatform(list) => list.iter().map(|(name, seen)| (name.as_str(), seen)).collect(),
         // What a report has of an input for every platform is told of by no name.
@@ -117,16 +117,16 @@ pub fn platform_note(content: &SubjectContent, asked: &str) -> Option<String> {
         }
         SubjectContent::Dockerfile { .. } | SubjectContent::Fixed(_) | SubjectContent::Saved(_) => return None,
     };
-    let (own, seen) = *find_platform(&list, asked, |(name, _)| name)?;
+    let (own, seen) = *find_platform(&list, requested, |(name, _)| name)?;
     let mut all: Vec<&str> = seen.platforms.iter().flat_map(|(all, _)| all).map(String::as_str).collect();
     all.extend(list.iter().map(|(name, _)| *name));
     all.sort_unstable();
     all.dedup();
     let of = all.join(", ");
-    if is_same_platform(own, asked) {
+    if is_same_platform(own, requested) {
         (all.len() > 1).then(|| format!("{of} are available, and {own} is used; select another with --platform"))
     } else {
-        Some(format!("{asked} is not available, only {of}; {own} is used"))
+        Some(format!("{requested} is not available, only {of}; {own} is used"))
     }
 }
 
@@ -136,7 +136,7 @@ mod tests {
 
     /// Two manifests of an index of three, and what is said of each platform that may be asked for.
     #[test]
-    fn it_is_told_which_platform_is_told_of() {
+    fn the_note_names_the_used_platform() {
         let seen = |all: &[&str]| {
             let mut seen = Observations::default();
             let fact = crate::model::fact::FactId(0);
@@ -150,7 +150,7 @@ mod tests {
         ]);
         let one = SubjectContent::ByPlatform(vec![("linux/arm64".to_owned(), seen(&["linux/arm64"]))]);
         let of = "linux/amd64, linux/arm64/v8, linux/s390x";
-        for (content, asked, expected) in [
+        for (content, requested, expected) in [
             (
                 &index,
                 "linux/amd64",
@@ -167,7 +167,7 @@ mod tests {
             (&one, "linux/arm", Some("linux/arm is not available, only linux/arm64; linux/arm64 is used".to_owned())),
             (&SubjectContent::Fixed(Box::new(seen(&all))), "linux/arm", None),
         ] {
-            assert_eq!(platform_note(content, asked), expected, "{asked}");
+            assert_eq!(platform_note(content, requested), expected, "{requested}");
         }
     }
 
@@ -195,10 +195,10 @@ mod tests {
                 early: crate::judge::CachedTargetObservations::default(),
             };
             let on = |platform: &str| {
-                let mut beside = DockerfileSummary::default();
-                let seen = observe_platform(&content, platform, &mut beside)
-                    .map(|seen| format!("{seen:?} {:?}", beside.notes));
-                (beside.platform_independent, seen)
+                let mut summary = DockerfileSummary::default();
+                let seen = observe_platform(&content, platform, &mut summary)
+                    .map(|seen| format!("{seen:?} {:?}", summary.notes));
+                (summary.platform_independent, seen)
             };
             let (one, other) = (on("linux/amd64"), on("linux/arm64"));
             assert_eq!((one.0, other.0), (expected, expected), "{lines}");

@@ -202,8 +202,8 @@ pub(super) fn find_platform<'a, T>(list: &'a [T], platform: &str, name: impl Fn(
 }
 
 /// Whether two names denote the same platform, with or without a variant.
-pub(super) fn is_same_platform(own: &str, asked: &str) -> bool {
+pub(super) fn is_same_platform(own: &str, requested: &str) -> bool {
     let near =
         |one: &str, other: &str| one.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    near(own, asked) || near(asked, own)
+    near(own, requested) || near(requested, own)
 }

@@ -61,8 +61,8 @@ impl<'a> SuppressionState<'a> {
             SubjectContent::Saved(saved) => saved.dockerfile.as_ref().map(|(source, dockerfile)| (*source, dockerfile)),
             SubjectContent::Fixed(_) | SubjectContent::ByPlatform(_) => None,
         };
-        let (used, beside, used_beside) = (BTreeSet::new(), FileComments::default(), BTreeSet::new());
-        Self { file, settings, used, file_comments: beside, used_file_comments: used_beside, notes: Vec::new() }
+        let (used, comments, used_comments) = (BTreeSet::new(), FileComments::default(), BTreeSet::new());
+        Self { file, settings, used, file_comments: comments, used_file_comments: used_comments, notes: Vec::new() }
     }
 
     /// Returns the control comments of the Dockerfile.
@@ -195,20 +195,20 @@ impl<'a> SuppressionState<'a> {
             if let Some(mut finding) = self.notice_finding(notice, source, problem.span, &problem.message, places)
                 && !self.suppresses(&finding.rule, None, &finding.locations)
             {
-                let said = self.settings.own.and_then(|own| own.rule_severity(&finding.rule, None));
-                if !concerns && said.is_none() && finding.severity == FindingSeverity::Error {
+                let own_severity = self.settings.own.and_then(|own| own.rule_severity(&finding.rule, None));
+                if !concerns && own_severity.is_none() && finding.severity == FindingSeverity::Error {
                     finding.severity = FindingSeverity::Warning;
                 }
                 found.push(finding);
             }
         }
         if whole {
-            let own = self.comments_without_effect(dockerfile, stages).into_iter().map(|told| (source, told));
+            let own = self.comments_without_effect(dockerfile, stages).into_iter().map(|comment| (source, comment));
             let all: Vec<(SourceId, CommentNotice)> =
                 own.chain(self.file_comments_without_effect(dockerfile, stages)).collect();
             for (source, (notice, span, message)) in all {
-                let told = self.notice_finding(notice, source, span, &message, places);
-                found.extend(told.filter(|finding| !self.settings_suppress(&finding.rule, None)));
+                let new_finding = self.notice_finding(notice, source, span, &message, places);
+                found.extend(new_finding.filter(|finding| !self.settings_suppress(&finding.rule, None)));
             }
         }
         found

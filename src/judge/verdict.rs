@@ -87,7 +87,7 @@ pub(super) fn report_verdict(
         _ => None,
     };
     let (certain, possible) = verdict.error_codes();
-    let told = settings.detail.includes_findings();
+    let with_findings = settings.detail.includes_findings();
     model::Verdict {
         pool: pool.name.value.clone(),
         component: verdict.component.map(str::to_owned),
@@ -101,18 +101,18 @@ pub(super) fn report_verdict(
         },
         message: verdict_message(verdict, knowledge),
         confidence: verdict.confidence,
-        missing: if told {
+        missing: if with_findings {
             missing_for_verdict(verdict, knowledge).into_iter().chain(unread_files(builds)).collect()
         } else {
             Vec::new()
         },
-        not_seen: if told {
+        not_seen: if with_findings {
             let unread = if verdict.component.is_none() { unread_names(builds) } else { Vec::new() };
             uninspected_parts(verdict, all, knowledge).into_iter().chain(unread).collect()
         } else {
             Vec::new()
         },
-        notes: if told {
+        notes: if with_findings {
             let unread = if verdict.component.is_none() { unread_notes(builds) } else { Vec::new() };
             unread.into_iter().chain(verdict_notes(verdict, all, knowledge)).collect()
         } else {
@@ -223,11 +223,11 @@ pub(super) fn other_failures_text(verdict: &StartupVerdict<'_>, wall: ReplayFail
 fn distinguishing_field(verdict: &StartupVerdict<'_>, here: impl Fn(&&HostResult<'_>) -> bool) -> Option<PoolField> {
     let (own, others): (Vec<_>, Vec<_>) = verdict.hosts.iter().partition(|host| here(host));
     let open = |field: &&PoolField| verdict.hosts.iter().all(|host| host.host.assumed.contains(field));
-    let apart = |field: &&PoolField| {
+    let is_distinguishing = |field: &&PoolField| {
         let value = |host: &HostResult<'_>| pool_field_value(**field, host.host);
         !own.iter().any(|one| others.iter().any(|other| value(one) == value(other)))
     };
-    PoolField::ALL.iter().filter(open).find(apart).copied()
+    PoolField::ALL.iter().filter(open).find(is_distinguishing).copied()
 }
 
 /// Returns the description of a pool field.
@@ -292,7 +292,7 @@ fn uninspected_component_parts(verdict: &StartupVerdict<'_>, knowledge: Knowledg
         // What fails later was looked for and is not there.
         steps.any(|one| one.step == step && matches!(one.result, StepResult::NotSeen | StepResult::FailsLater))
     };
-    let told = [
+    let parts = [
         (StartStep::Mounts, "the device /dev/nvidia-modeset of the nodes".to_owned()),
         (
             StartStep::Code,
@@ -313,7 +313,7 @@ fn uninspected_component_parts(verdict: &StartupVerdict<'_>, knowledge: Knowledg
         (StartStep::Libraries, format!("libraries that {name} needs")),
         (StartStep::OpenedLater, format!("libraries that {name} opens later")),
     ];
-    let mut list: Vec<String> = told.into_iter().filter(|(step, _)| met(*step)).map(|(_, what)| what).collect();
+    let mut list: Vec<String> = parts.into_iter().filter(|(step, _)| met(*step)).map(|(_, what)| what).collect();
     let starting = verdict.hosts.iter().filter_map(|host| match host.fate {
         StartupResult::Starts(route) => Some(explanations::unknown_gpu_code(host.replay(knowledge), route)),
         StartupResult::Fails(_) | StartupResult::Undetermined => None,
@@ -362,13 +362,13 @@ pub(super) fn later_failure(all: &[StartupVerdict<'_>], knowledge: Knowledge) ->
     let starts = |verdict: &&StartupVerdict<'_>| matches!(verdict.fate, Some(StartupResult::Starts(_)));
     all.first().filter(starts)?;
     let core = all.iter().filter(starts).filter(|one| one.component.is_some() && !is_extension(one));
-    let told = core.filter_map(|verdict| {
+    let failures = core.filter_map(|verdict| {
         let mut hosts = verdict.hosts.iter().map(|host| explanations::later_failure(host.replay(knowledge)));
         let first = hosts.next()??;
         hosts.all(|other| other.is_some()).then_some(first)
     });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| told.join("; "))
+    let failures: Vec<String> = failures.collect();
+    (!failures.is_empty()).then(|| failures.join("; "))
 }
 
 /// Whether a verdict is on an extension of another framework.
@@ -395,8 +395,8 @@ fn report_scenario(host: &HostResult<'_>, builds: &[PlatformBuild], settings: An
                 .iter()
                 .chain(&host.component.release)
                 .cloned()
-                .chain(machine.takes_compat.map(|taken| {
-                    if taken { "with the libcuda of cuda-compat" } else { "without the libcuda of cuda-compat" }
+                .chain(machine.takes_compat.map(|takes_compat| {
+                    if takes_compat { "with the libcuda of cuda-compat" } else { "without the libcuda of cuda-compat" }
                         .to_owned()
                 }))
                 .reduce(|one, other| one + ", " + &other),

@@ -337,11 +337,11 @@ impl Knowledge {
 
     /// Returns the most similar tag of a version: the same flavour, and the nearest release of the operating system,
     /// otherwise the newest.
-    fn nearest_existing_tag(self, row: &'static CudaImageRow, asked: CudaTagParts<'_>) -> Option<String> {
-        let flavour = row.flavours.iter().find(|own| **own == asked.flavour).or(row.flavours.last())?;
-        let of_name = row.os.iter().filter(|own| os_name(own) == os_name(asked.os));
-        let os = of_name.min_by_key(|own| os_number(own).abs_diff(os_number(asked.os))).or(row.os.last())?;
-        let cudnn = match asked.cudnn {
+    fn nearest_existing_tag(self, row: &'static CudaImageRow, requested: CudaTagParts<'_>) -> Option<String> {
+        let flavour = row.flavours.iter().find(|own| **own == requested.flavour).or(row.flavours.last())?;
+        let of_name = row.os.iter().filter(|own| os_name(own) == os_name(requested.os));
+        let os = of_name.min_by_key(|own| os_number(own).abs_diff(os_number(requested.os))).or(row.os.last())?;
+        let cudnn = match requested.cudnn {
             None => None,
             Some(word) => {
                 let words = self.cudnn_tag_words(row.version).unwrap_or_default();
@@ -412,7 +412,7 @@ mod base_lookup_tests {
     use super::*;
 
     #[test]
-    fn names_that_say_gpu_are_told_from_names_that_merely_look_so() {
+    fn gpu_image_names_are_distinguished_from_similar_names() {
         for (repository, tag, expected) in [
             ("nvcr.io/nvidia/deepstream", "7.0-triton-multiarch", true),
             ("nvcr.io/nvidia/l4t-pytorch", "r35.2.1-pth2.0-py3", true),
@@ -493,7 +493,7 @@ mod base_lookup_tests {
     }
 
     #[test]
-    fn images_for_one_architecture_are_told_by_their_names_and_no_others() {
+    fn single_architecture_images_are_identified_by_name() {
         for (repository, tag, expected) in [
             ("nvcr.io/nvidia/l4t-pytorch", "r35.2.1-pth2.0-py3", true),
             ("nvcr.io/nvidia/l4t-base", "", true),
@@ -535,7 +535,7 @@ mod base_lookup_tests {
     }
 
     #[test]
-    fn a_month_stands_at_the_beginning_of_a_tag() {
+    fn a_month_is_the_prefix_of_a_tag() {
         for (tag, expected) in [
             ("23.10-py3", Some("23.10")),
             ("24.01", Some("24.01")),
@@ -648,7 +648,7 @@ mod cuda_tags_tests {
     use super::*;
 
     #[test]
-    fn a_tag_that_no_image_ever_had_is_told_with_the_nearest_that_one_has() {
+    fn a_nonexistent_tag_is_reported_with_the_nearest_existing_one() {
         for (tag, part, nearest) in [
             ("11.6.2-base-debian11", "debian11", Some("11.6.2-base-ubuntu20.04")),
             ("12.4.1-base-ubuntu24.04", "ubuntu24.04", Some("12.4.1-base-ubuntu22.04")),
@@ -707,7 +707,7 @@ mod recipe_lookup_tests {
     }
 
     #[test]
-    fn a_tag_has_on_each_system_what_its_own_recipe_said_last() {
+    fn a_tag_has_the_last_requirement_of_its_recipe_on_each_system() {
         for (version, os, arch, expected) in [
             ("11.8.0", "ubuntu18.04", "amd64", &["r11_8_d"][..]),
             ("11.8.0", "ubuntu22.04", "amd64", &["r11_8_f"]),
@@ -734,7 +734,7 @@ mod recipe_lookup_tests {
     }
 
     #[test]
-    fn a_day_means_what_the_recipe_said_then_and_a_retired_image_stays() {
+    fn a_day_selects_the_recipe_of_that_day_and_retired_images_remain() {
         for (version, os, arch, day, expected) in [
             ("11.2.2", "ubuntu20.04", "amd64", "2021-03-14", &[][..]),
             ("11.2.2", "ubuntu20.04", "amd64", "2021-03-15", &["r11_2_b"]),

@@ -207,7 +207,7 @@ mod toolkit_lookup_tests {
     }
 
     #[test]
-    fn a_range_is_told_by_a_release_that_was_out() {
+    fn a_range_is_represented_by_a_release_available_on_the_day() {
         let knowledge = Knowledge::built_in();
         let sample = |version: &str, day: Option<&str>| {
             let row = knowledge.container_toolkit(version.parse().expect(version)).expect("a range");
@@ -238,7 +238,7 @@ mod toolkit_changes_tests {
     use super::*;
 
     #[test]
-    fn a_set_has_what_was_put_in_and_nothing_else() {
+    fn a_set_contains_exactly_its_changes() {
         for change in ToolkitChange::ALL.iter().copied() {
             let set = ToolkitChanges::matching(|one| one == change);
             for other in ToolkitChange::ALL.iter().copied() {

@@ -127,13 +127,13 @@ fn spelling_index(rows: &'static [GpuRow]) -> GpuSpellingIndex {
     if let Some((_, index)) = known.iter().find(|(of, _)| std::ptr::eq(*of, rows)) {
         return index;
     }
-    let apart = |row: &'static GpuRow, spelling: &str| {
+    let build_spelling = |row: &'static GpuRow, spelling: &str| {
         let words = name_words(spelling);
         let core = without_optional_prefixes(words.clone());
         GpuSpelling { row, words, joined: core.concat(), core }
     };
     let all: Vec<GpuSpelling> =
-        rows.iter().flat_map(|row| names_of_row(row).map(move |spelling| apart(row, spelling))).collect();
+        rows.iter().flat_map(|row| names_of_row(row).map(move |spelling| build_spelling(row, spelling))).collect();
     let index: GpuSpellingIndex = all.leak();
     known.push((rows, index));
     index
@@ -144,33 +144,35 @@ pub(super) fn find_gpus(rows: &'static [GpuRow], name: &str) -> Vec<&'static Gpu
     let name = name.trim();
     let written: Vec<&'static GpuRow> =
         rows.iter().filter(|row| names_of_row(row).any(|spelling| spelling.eq_ignore_ascii_case(name))).collect();
-    let asked = name_words(name);
-    if !written.is_empty() || asked.is_empty() {
+    let words = name_words(name);
+    if !written.is_empty() || words.is_empty() {
         return written;
     }
     let index = spelling_index(rows);
-    let found = find_by_words(index, &asked);
+    let found = find_by_words(index, &words);
     if !found.is_empty() {
         return found;
     }
     // Shares of one board differ in memory alone, and people write the memory of boards that are named without it.
-    let share = without_units(&asked, VGPU_PROFILE_UNITS).map(|asked| {
-        let asked = board_words(asked);
+    let share = without_units(&words, VGPU_PROFILE_UNITS).map(|base_words| {
+        let board = board_words(base_words);
         let shares = index.iter().filter(|spelling| {
-            without_units(&spelling.words, VGPU_PROFILE_UNITS).is_some_and(|board_of| board_words(board_of) == asked)
+            without_units(&spelling.words, VGPU_PROFILE_UNITS).is_some_and(|board_of| board_words(board_of) == board)
         });
         let mut found: Vec<&'static GpuRow> = shares.map(|spelling| spelling.row).collect();
         found.dedup_by_key(|row| row.name);
         found
     });
     let share = share.filter(|found| !found.is_empty());
-    share.or_else(|| without_units(&asked, MEMORY_UNITS).map(|asked| find_by_words(index, &asked))).unwrap_or_default()
+    share
+        .or_else(|| without_units(&words, MEMORY_UNITS).map(|base_words| find_by_words(index, &base_words)))
+        .unwrap_or_default()
 }
 
 /// Returns the rows that match some words, by the strictest comparison that matches any.
-fn find_by_words(index: GpuSpellingIndex, asked: &[String]) -> Vec<&'static GpuRow> {
-    let asked_core = without_optional_prefixes(asked.to_vec());
-    let joined = asked_core.concat();
+fn find_by_words(index: GpuSpellingIndex, words: &[String]) -> Vec<&'static GpuRow> {
+    let core = without_optional_prefixes(words.to_vec());
+    let joined = core.concat();
     let matching = |test: &dyn Fn(&GpuSpelling) -> bool| -> Vec<&'static GpuRow> {
         let mut found: Vec<&'static GpuRow> =
             index.iter().filter(|spelling| test(spelling)).map(|spelling| spelling.row).collect();
@@ -178,10 +180,10 @@ fn find_by_words(index: GpuSpellingIndex, asked: &[String]) -> Vec<&'static GpuR
         found
     };
     let stages: [&dyn Fn(&GpuSpelling) -> bool; 4] = [
-        &|spelling| spelling.words == *asked,
-        &|spelling| spelling.core == asked_core,
+        &|spelling| spelling.words == *words,
+        &|spelling| spelling.core == core,
         &|spelling| spelling.joined == joined,
-        &|spelling| is_abbreviation_of(&asked_core, &spelling.core),
+        &|spelling| is_abbreviation_of(&core, &spelling.core),
     ];
     stages.into_iter().map(matching).find(|found| !found.is_empty()).unwrap_or_default()
 }
@@ -255,26 +257,26 @@ fn without_vendor(rows: &'static [GpuRow], name: &'static str) -> &'static str {
 
 /// Returns up to three names most similar to `name`; letters that look like digits count as digits: `A10O` is A100.
 pub(super) fn suggest_gpu_names(rows: &'static [GpuRow], name: &str) -> Vec<&'static str> {
-    let asked = without_optional_prefixes(name_words(name)).join(" ");
+    let query = without_optional_prefixes(name_words(name)).join(" ");
     let alike = |text: &str| text.replace('o', "0").replace(['i', 'l'], "1");
-    let mut meant: Vec<&'static str> = rows.iter().map(|row| model_in_name(row.name)).collect();
-    meant.retain(|model| {
-        alike(&without_optional_prefixes(name_words(model)).join(" ")) == alike(&asked)
+    let mut lookalikes: Vec<&'static str> = rows.iter().map(|row| model_in_name(row.name)).collect();
+    lookalikes.retain(|model| {
+        alike(&without_optional_prefixes(name_words(model)).join(" ")) == alike(&query)
             && find_gpu(rows, model).is_some()
     });
-    meant.sort_unstable();
-    meant.dedup();
-    if !meant.is_empty() {
-        meant.truncate(3);
-        return meant;
+    lookalikes.sort_unstable();
+    lookalikes.dedup();
+    if !lookalikes.is_empty() {
+        lookalikes.truncate(3);
+        return lookalikes;
     }
     let mut near: Vec<(usize, &'static str)> = rows
         .iter()
         .filter_map(|row| {
             let distance = names_of_row(row)
-                .map(|spelling| edit_distance(&asked, &without_optional_prefixes(name_words(spelling)).join(" ")))
+                .map(|spelling| edit_distance(&query, &without_optional_prefixes(name_words(spelling)).join(" ")))
                 .min()?;
-            (distance <= (asked.len() / 3).max(2)).then_some((distance, row.name))
+            (distance <= (query.len() / 3).max(2)).then_some((distance, row.name))
         })
         .collect();
     near.sort_unstable();

@@ -74,13 +74,13 @@ impl Knowledge {
 
     /// Returns up to three GPU names: those that `name` may refer to, otherwise the most similar.
     pub fn gpu_suggestions(self, name: &str) -> Vec<&'static str> {
-        let meant = gpu_names::find_gpus(self.gpus(), name);
-        if meant.is_empty() {
+        let candidates = gpu_names::find_gpus(self.gpus(), name);
+        if candidates.is_empty() {
             let near = gpu_names::suggest_gpu_names(self.gpus(), name);
             let types = self.cloud_instances().iter().map(|row| row.name);
             return if near.is_empty() { nearest_words(name, types, 2) } else { near };
         }
-        meant.into_iter().take(3).map(|row| row.name).collect()
+        candidates.into_iter().take(3).map(|row| row.name).collect()
     }
 
     /// Compares two GPU names or cloud machine types.
@@ -327,8 +327,8 @@ impl Knowledge {
 
     /// Returns the component with a Python import name.
     pub fn component_of_import(self, import: &str, normalised: &str) -> Option<&'static str> {
-        let told = self.gpu_code_modules().iter().find(|row| row.import == import).map(|row| row.component);
-        told.or_else(|| self.framework(normalised).map(|row| row.component))
+        let component = self.gpu_code_modules().iter().find(|row| row.import == import).map(|row| row.component);
+        component.or_else(|| self.framework(normalised).map(|row| row.component))
     }
 
     /// Whether a file belongs to CUDA itself.
@@ -512,8 +512,9 @@ impl Knowledge {
     /// Returns the suggestion as a question: ``did you mean `docker-gpus` or `docker-cdi`?``; `None` if no value is
     /// similar.
     pub fn did_you_mean(self, word: &str, values: &[&str]) -> Option<String> {
-        let meant: Vec<String> = self.suggested_values(word, values).iter().map(|value| format!("`{value}`")).collect();
-        (!meant.is_empty()).then(|| format!("did you mean {}?", meant.join(" or ")))
+        let suggestions: Vec<String> =
+            self.suggested_values(word, values).iter().map(|value| format!("`{value}`")).collect();
+        (!suggestions.is_empty()).then(|| format!("did you mean {}?", suggestions.join(" or ")))
     }
 }
 
@@ -530,9 +531,9 @@ impl Knowledge {
     /// if the table lacks one.
     pub fn has_mig_profile(self, name: &str, profile: &str) -> Option<bool> {
         let name = self.cloud_instance(name).map_or(name, |row| row.gpu);
-        let meant = gpu_names::find_gpus(self.gpus(), name);
+        let candidates = gpu_names::find_gpus(self.gpus(), name);
         let rows: Option<Vec<&MigProfileRow>> =
-            meant.iter().map(|gpu| self.mig_profiles().iter().find(|row| row.gpu == gpu.name)).collect();
+            candidates.iter().map(|gpu| self.mig_profiles().iter().find(|row| row.gpu == gpu.name)).collect();
         let rows = rows.filter(|rows| !rows.is_empty())?;
         let plain = base_profile(profile)?;
         Some(rows.iter().any(|row| row.profiles.contains(&plain)))

@@ -176,8 +176,8 @@ mod tests {
             ("tensorflow", "99.0", "tensorflow 99.0 is newer than the compatibility database of "),
             ("somebodys-package", "99.0", "somebodys-package 99.0 is not in the compatibility database of "),
         ] {
-            let said = knowledge.missing_version_cause(distribution, version).reason();
-            assert!(said.starts_with(expected), "{said}");
+            let reason = knowledge.missing_version_cause(distribution, version).reason();
+            assert!(reason.starts_with(expected), "{reason}");
         }
     }
 

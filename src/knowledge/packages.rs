@@ -37,6 +37,16 @@ impl Knowledge {
         self.requirements_of(distribution).filter(|row| row.package == TORCH)
     }
 
+    /// Returns the requirements on torch of the releases that the indexes of builds have, too.
+    ///
+    /// A release that was not made together with one release of torch is only known on the default index.
+    pub fn torch_requirements_on_build_indexes(
+        self,
+        distribution: &str,
+    ) -> impl Iterator<Item = &'static RequiresDistRow> + Clone + use<'_> {
+        self.torch_requirements_of(distribution).filter(|row| row.released.is_none())
+    }
+
     /// Returns the row of a torch release, without a local version.
     pub fn torch_release(self, version: &str) -> Option<&'static TorchRow> {
         self.torch_releases().iter().find(|row| row.version == version)
@@ -96,8 +106,8 @@ impl Knowledge {
         distribution: &str,
         extras: &[PackageName],
     ) -> impl Iterator<Item = &'static DependencyRow> {
-        let asked = |row: &&DependencyRow| row.extra.is_empty() || extras.iter().any(|extra| *extra == row.extra);
-        self.brought_of(distribution).filter(asked)
+        let is_selected = |row: &&DependencyRow| row.extra.is_empty() || extras.iter().any(|extra| *extra == row.extra);
+        self.brought_of(distribution).filter(is_selected)
     }
 
     /// Returns the row which shows that no index has a CUDA build of a version for an architecture.
@@ -173,8 +183,8 @@ impl Knowledge {
             let (major, rest) = version.split_once('.')?;
             format!("{major}.{}", rest.split('.').next()?).parse().ok()
         };
-        let told = if row.versioned { minor() } else { row.cuda };
-        told.map(|cuda| (cuda, &row.info))
+        let wheel_cuda = if row.versioned { minor() } else { row.cuda };
+        wheel_cuda.map(|cuda| (cuda, &row.info))
     }
 
     /// Returns the Python version of an image, or of the package manager of its operating system.
@@ -238,11 +248,11 @@ impl Knowledge {
     pub fn distribution_of_repository(self, repository: &str) -> Option<String> {
         let whole = repository.to_ascii_lowercase();
         let last = whole.rsplit('/').next().unwrap_or(&whole);
-        let told = self.frameworks().iter().find(|row| row.repositories.contains(&whole.as_str()));
+        let framework = self.frameworks().iter().find(|row| row.repositories.contains(&whole.as_str()));
         let compiled = || self.cuda_extensions().iter().find(|row| row.repository.eq_ignore_ascii_case(last));
         let companion = || self.build_indexes().iter().find(|row| row.repository == Some(whole.as_str()));
-        let told = told.map(|row| row.distribution).or_else(|| companion().map(|row| row.distribution));
-        let told = told.or_else(|| compiled().map(|row| row.distribution));
+        let distribution = framework.map(|row| row.distribution).or_else(|| companion().map(|row| row.distribution));
+        let distribution = distribution.or_else(|| compiled().map(|row| row.distribution));
         let own = || {
             let name = last.replace(['_', '.'], "-");
             // What another framework is called by conda alone is no distribution of pip.
@@ -251,7 +261,7 @@ impl Knowledge {
                 || self.dependencies_with_gpu_code().iter().any(|row| row.distribution == name && row.extra.is_empty()))
             .then_some(name)
         };
-        told.map(str::to_owned).or_else(own)
+        distribution.map(str::to_owned).or_else(own)
     }
 }
 
@@ -263,12 +273,13 @@ impl Knowledge {
 
     /// Returns the releases of a distribution in the tables, including those of dependencies with the same version.
     pub fn known_releases(self, distribution: &str) -> impl Iterator<Item = &'static str> {
-        let brought = move |name: &str| {
+        let is_same_version_dependency = move |name: &str| {
             let mut rows = self.dependencies_with_gpu_code().iter();
             rows.any(|row| row.distribution == distribution && row.requires == name && row.same)
         };
         let rows = self.framework_builds().iter().filter(|row| row.version != "*");
-        rows.filter(move |row| row.distribution == distribution || brought(row.distribution)).map(|row| row.version)
+        rows.filter(move |row| row.distribution == distribution || is_same_version_dependency(row.distribution))
+            .map(|row| row.version)
     }
 
     /// Whether an extra of a release cannot be used with a Python version such as `3.11`; without a version, whether
@@ -314,8 +325,8 @@ impl Knowledge {
             let (name, rest) = distribution.rsplit_once(row.mark)?;
             let digits = rest.strip_suffix(row.after)?;
             let cuda = self.cuda_from_digits(digits).filter(|_| !name.is_empty())?;
-            let told = if row.minor { Some(cuda) } else { cuda.major().to_string().parse().ok() };
-            told.map(|cuda| (cuda, &row.info))
+            let version = if row.minor { Some(cuda) } else { cuda.major().to_string().parse().ok() };
+            version.map(|cuda| (cuda, &row.info))
         })
     }
 
@@ -341,12 +352,12 @@ impl Knowledge {
         let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
         let (major, minor) = digits.split_at_checked(digits.len().checked_sub(1)?).filter(|_| plain)?;
         let release: CudaVersion = format!("{major}.{minor}").parse().ok()?;
-        let told = match digits.len() {
+        let version = match digits.len() {
             2 if self.toolkit(release).is_none() => digits.parse().ok(),
             2 | 3 => Some(release),
             _ => None,
         };
-        told.filter(|cuda| !self.is_nonexistent_cuda(*cuda) && cuda.major() <= self.newest_cuda().major() + 1)
+        version.filter(|cuda| !self.is_nonexistent_cuda(*cuda) && cuda.major() <= self.newest_cuda().major() + 1)
     }
 
     /// Returns the row of a distribution that uses CUDA without a CUDA version in its name.
@@ -508,8 +519,8 @@ mod wheel_lookup_tests {
             ("numpy", "1.26.4+cuda12", None),
             ("paddlepaddle", "2.4.2.post112", None),
         ] {
-            let told = Knowledge::built_in().cuda_of_version(name, version).map(|(cuda, _)| cuda.to_string());
-            assert_eq!(told.as_deref(), expected, "{name} {version}");
+            let actual = Knowledge::built_in().cuda_of_version(name, version).map(|(cuda, _)| cuda.to_string());
+            assert_eq!(actual.as_deref(), expected, "{name} {version}");
         }
     }
 
@@ -545,8 +556,8 @@ mod wheel_lookup_tests {
             ("x-cu١٢", None),
             ("", None),
         ] {
-            let told = Knowledge::built_in().cuda_of_name(name).map(|(cuda, _)| cuda.to_string());
-            assert_eq!(told.as_deref(), expected, "{name}");
+            let actual = Knowledge::built_in().cuda_of_name(name).map(|(cuda, _)| cuda.to_string());
+            assert_eq!(actual.as_deref(), expected, "{name}");
         }
     }
 }
@@ -576,7 +587,7 @@ mod library_lookup_tests {
 
     #[test]
     fn the_name_of_the_runtime_tells_as_much_as_all_releases_with_it_have_in_common() {
-        let told = |soname: &str| KNOWLEDGE.cuda_of_runtime(soname).map(|version| version.to_string());
+        let cuda_version = |soname: &str| KNOWLEDGE.cuda_of_runtime(soname).map(|version| version.to_string());
         for (soname, expected) in [
             ("libcudart.so.13", Some("13")),
             ("libcudart.so.12", Some("12")),
@@ -587,7 +598,7 @@ mod library_lookup_tests {
             ("libcudart.so.x", None),
             ("libcublas.so.12", None),
         ] {
-            assert_eq!(told(soname).as_deref(), expected, "{soname}");
+            assert_eq!(cuda_version(soname).as_deref(), expected, "{soname}");
         }
     }
 

@@ -124,8 +124,8 @@ impl Show for BrandRow {
             ("from_branch", self.from_branch.show()),
             ("up_to_branch", self.up_to_branch.show()),
         ];
-        let said = fields.into_iter().filter(|(_, value)| *value != FieldValue::Nothing);
-        FieldValue::Map(said.map(|(name, value)| (name.to_owned(), value)).collect())
+        let set_fields = fields.into_iter().filter(|(_, value)| *value != FieldValue::Nothing);
+        FieldValue::Map(set_fields.map(|(name, value)| (name.to_owned(), value)).collect())
     }
 }
 

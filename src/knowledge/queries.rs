@@ -148,8 +148,8 @@ impl Knowledge {
         let variant = key.strip_prefix("cu").and_then(|digits| self.cuda_from_digits(digits));
         let Some(cuda) = variant.or_else(|| key.parse::<CudaVersion>().ok()) else { return answer };
         let toolkits = self.toolkits().iter();
-        let asked = |version: CudaVersion| version.0.starts_with(cuda.0) || cuda.0.starts_with(version.0);
-        answer.rows.extend(toolkits.filter(|row| asked(row.version)).map(ShowRow::shown));
+        let is_requested = |version: CudaVersion| version.0.starts_with(cuda.0) || cuda.0.starts_with(version.0);
+        answer.rows.extend(toolkits.filter(|row| is_requested(row.version)).map(ShowRow::shown));
         if answer.rows.is_empty() {
             answer.note = self.is_newer_cuda(cuda).then(|| self.newer_than_database("CUDA version"));
             return answer;
@@ -188,8 +188,8 @@ impl Knowledge {
             answer.push(Some(image.shown()));
             let os = tag.rsplit('-').next().unwrap_or(tag);
             let known = self.cuda_recipes_for_version(version).any(|row| row.architectures_on(os).next().is_some());
-            let meant = |row: &&CudaRecipeRow| !known || row.architectures_on(os).next().is_some();
-            let recipes: Vec<_> = self.cuda_recipes_for_version(version).filter(meant).collect();
+            let matches_os = |row: &&CudaRecipeRow| !known || row.architectures_on(os).next().is_some();
+            let recipes: Vec<_> = self.cuda_recipes_for_version(version).filter(matches_os).collect();
             let ids: BTreeSet<&str> = recipes.iter().filter_map(|row| row.require).collect();
             answer.rows.extend(recipes.into_iter().map(ShowRow::shown));
             answer.rows.extend(ids.into_iter().filter_map(|id| self.requirement(id)).map(ShowRow::shown));
@@ -228,8 +228,8 @@ impl Knowledge {
             self.errors().iter().flat_map(|row| [row.code.to_string(), row.name.to_owned()]).collect();
         answer.near = nearest_keys(key, &keys);
         let rows = self.errors().iter();
-        let asked = rows.filter(|row| row.code.to_string() == key || row.name.eq_ignore_ascii_case(key));
-        answer.rows.extend(asked.map(ShowRow::shown));
+        let matching = rows.filter(|row| row.code.to_string() == key || row.name.eq_ignore_ascii_case(key));
+        answer.rows.extend(matching.map(ShowRow::shown));
         answer
     }
 
@@ -238,8 +238,8 @@ impl Knowledge {
         let keys: Vec<String> = self.requirements().iter().map(|row| row.id.to_owned()).collect();
         let of_version: BTreeSet<&str> = self.cuda_recipes_for_version(key).filter_map(|row| row.require).collect();
         let rows = self.requirements().iter();
-        let asked = rows.filter(|row| row.id == key || row.value == key || of_version.contains(row.id));
-        KnowledgeAnswer { rows: asked.map(ShowRow::shown).collect(), near: nearest_keys(key, &keys), note: None }
+        let matching = rows.filter(|row| row.id == key || row.value == key || of_version.contains(row.id));
+        KnowledgeAnswer { rows: matching.map(ShowRow::shown).collect(), near: nearest_keys(key, &keys), note: None }
     }
 
     /// Answers a query for all rows of a table.
@@ -254,12 +254,12 @@ impl Knowledge {
 
 /// Returns the keys most similar to `key`, most similar first.
 fn nearest_keys(key: &str, keys: &[String]) -> Vec<String> {
-    let asked = key.to_lowercase();
-    let most = asked.chars().count().max(3) / 2 + 1;
+    let query = key.to_lowercase();
+    let most = query.chars().count().max(3) / 2 + 1;
     let mut found: Vec<(usize, usize, &String)> = keys
         .iter()
         .enumerate()
-        .map(|(at, candidate)| (edit_distance(&asked, &candidate.to_lowercase()), at, candidate))
+        .map(|(at, candidate)| (edit_distance(&query, &candidate.to_lowercase()), at, candidate))
         .filter(|(distance, _, _)| *distance <= most)
         .collect();
     found.sort_unstable();
@@ -282,17 +282,17 @@ impl Knowledge {
         let of = |row: &str| row == version || row.strip_prefix(version).is_some_and(|rest| rest.starts_with('.'));
         answer.rows.extend(self.torch_releases().iter().filter(|row| of(row.version)).map(ShowRow::shown));
         let builds = self.torch_builds().iter().filter(|row| of(row.version));
-        let asked = builds.filter(|row| variant.is_none_or(|variant| row.variant == variant));
-        answer.rows.extend(asked.map(ShowRow::shown));
+        let matching_builds = builds.filter(|row| variant.is_none_or(|variant| row.variant == variant));
+        answer.rows.extend(matching_builds.map(ShowRow::shown));
         let of_conda = |row: &&CondaBuildRow| {
             self.conda_build(row.channel, version, row.variant).is_some_and(|one| one.first == row.first)
         };
-        let asked = self
+        let matching_conda_builds = self
             .conda_builds()
             .iter()
             .filter(of_conda)
             .filter(|row| variant.is_none_or(|variant| row.variant == variant));
-        answer.rows.extend(asked.map(ShowRow::shown));
+        answer.rows.extend(matching_conda_builds.map(ShowRow::shown));
         if answer.rows.is_empty() && self.is_newer_torch(version) {
             answer.note = Some(self.newer_than_database("torch release"));
         }
@@ -319,8 +319,8 @@ impl Knowledge {
                 let own = || self.framework_builds().iter().filter(|row| row.distribution == name);
                 let of_all =
                     own().chain(self.framework_builds().iter().filter(|row| plugins.contains(row.distribution)));
-                let told = |row: &&FrameworkBuildRow| is_release_of(row.version, version);
-                let several: Vec<&FrameworkBuildRow> = of_all.filter(told).collect();
+                let is_release = |row: &&FrameworkBuildRow| is_release_of(row.version, version);
+                let several: Vec<&FrameworkBuildRow> = of_all.filter(is_release).collect();
                 if build.is_none_or(|row| row.version == "*") && !several.is_empty() {
                     answer.rows.extend(several.into_iter().map(ShowRow::shown));
                     return answer;
@@ -392,8 +392,8 @@ impl Knowledge {
             .filter_map(|plugin| self.framework_build(plugin, version?));
         answer.rows.extend(builds.filter(|row| Some(row.version) == version).map(ShowRow::shown));
         if version.is_none() {
-            let brought = self.dependencies_with_gpu_code().iter().filter(|row| row.distribution == name);
-            answer.rows.extend(brought.map(ShowRow::shown));
+            let dependencies = self.dependencies_with_gpu_code().iter().filter(|row| row.distribution == name);
+            answer.rows.extend(dependencies.map(ShowRow::shown));
         }
     }
 
@@ -404,8 +404,8 @@ impl Knowledge {
 
     /// Returns the dependencies that have the same version as the distribution, such as the plugins of `jax`.
     fn same_version_dependencies(self, name: &str) -> BTreeSet<&'static str> {
-        let brought = self.dependencies_with_gpu_code().iter().filter(|row| row.distribution == name && row.same);
-        brought.map(|row| row.requires).collect()
+        let dependencies = self.dependencies_with_gpu_code().iter().filter(|row| row.distribution == name && row.same);
+        dependencies.map(|row| row.requires).collect()
     }
 }
 

@@ -58,7 +58,7 @@ pub(super) fn classify_path(path: String) -> Result<ArchivePath, SkipReason> {
         Some(_) if name == OPAQUE_MARKER => Ok(ArchivePath::Opaque(parent.to_owned())),
         Some(_) if name.starts_with(METADATA_PREFIX) => Ok(ArchivePath::Record),
         Some("" | "." | "..") => Err(SkipReason::OddName),
-        Some(gone) => Ok(ArchivePath::Whiteout(format!("{parent}/{gone}"))),
+        Some(removed) => Ok(ArchivePath::Whiteout(format!("{parent}/{removed}"))),
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_take_away_are_told_from_those_that_only_look_so() {
+    fn whiteouts_are_distinguished_from_similar_names() {
         let named = |path: &str| classify_path(path.to_owned());
         assert_eq!(named("/a/.wh.b"), Ok(ArchivePath::Whiteout("/a/b".into())));
         assert_eq!(named("/.wh.b"), Ok(ArchivePath::Whiteout("/b".into())));

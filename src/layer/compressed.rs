@@ -131,9 +131,9 @@ impl<'a, R: Read> CompressedReader<'a, R> {
 impl<R: Read> Read for CompressedReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.read_checked(buffer).map_err(|error| {
-            let told = io::Error::other(error.to_string());
+            let io_error = io::Error::other(error.to_string());
             self.failed = Some(error);
-            told
+            io_error
         })
     }
 }

@@ -228,17 +228,17 @@ impl<'a> EntryCollector<'a> {
         let mut settled = Vec::new();
         for (path, entry) in entries.iter() {
             let EntryKind::Hard(target) = &entry.kind else { continue };
-            let wanted = file_read_mode(path);
+            let read_mode = file_read_mode(path);
             let what = match names.binary_search_by_key(&(hash_path(target) & !KIND_MASK), |name| name & !KIND_MASK) {
                 _ if replaced.contains(target) => KIND_OTHER,
                 _ if entries.contains_key(target) => continue,
                 Ok(at) => names.get(at).copied().unwrap_or_default() & KIND_MASK,
                 Err(_) => continue,
             };
-            if what != KIND_INSPECTED || matches!(wanted, FileReadMode::Text { .. }) {
+            if what != KIND_INSPECTED || matches!(read_mode, FileReadMode::Text { .. }) {
                 passing.record(SkipReason::HardLink, path);
             }
-            settled.push((path.clone(), kind_without_content(path, wanted)));
+            settled.push((path.clone(), kind_without_content(path, read_mode)));
         }
         for (path, kind) in settled {
             match (kind, entries.get_mut(&path)) {
@@ -274,9 +274,9 @@ impl<'a> EntryCollector<'a> {
     fn remove_below(&mut self, path: &str) {
         let from = format!("{path}/");
         let below = self.seen.entries.range::<str, _>((Bound::Included(from.as_str()), Bound::Unbounded));
-        let gone: Vec<String> =
+        let removed: Vec<String> =
             below.map(|(path, _)| path).take_while(|path| path.starts_with(&from)).cloned().collect();
-        for path in gone {
+        for path in removed {
             self.remove(&path);
         }
     }

@@ -122,14 +122,14 @@ fn read_text<R: Read>(
     cap: usize,
     limits: &LayerLimits,
 ) -> Result<FileContent, WalkAbort> {
-    let wanted = usize::try_from(size).unwrap_or(usize::MAX).min(cap);
-    if wanted > limits.text {
+    let target_len = usize::try_from(size).unwrap_or(usize::MAX).min(cap);
+    if target_len > limits.text {
         skip_payload(stream, size)?;
         return Ok(FileContent { kind: Some(EntryKind::Present), inspected: false, mark: Some(SkipReason::LongText) });
     }
-    let mut text = Vec::with_capacity(wanted);
+    let mut text = Vec::with_capacity(target_len);
     stream.read_payload(size, |bytes| {
-        let room = wanted - text.len();
+        let room = target_len - text.len();
         text.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
     })?;
     Ok(inspected_content(EntryKind::Read(read_evidence(path, &text))))

@@ -39,8 +39,8 @@ impl LayerSummary {
     /// Returns the approximate memory use in bytes.
     pub fn memory_size(&self) -> usize {
         let entries = self.entries.iter().map(|(path, entry)| path.len() + entry.memory_size()).sum::<usize>();
-        let taken = self.whiteouts.iter().chain(&self.opaque).map(|path| path.len() + size_of::<String>());
-        size_of::<Self>() + entries + taken.sum::<usize>() + self.names.len() * size_of::<u64>()
+        let path_sizes = self.whiteouts.iter().chain(&self.opaque).map(|path| path.len() + size_of::<String>());
+        size_of::<Self>() + entries + path_sizes.sum::<usize>() + self.names.len() * size_of::<u64>()
     }
 }
 

@@ -23,15 +23,15 @@ pub(super) fn lock_large_layer() -> MutexGuard<'static, ()> {
 /// The memory budget for the layer summaries of one image.
 #[derive(Debug, Default)]
 pub struct ImageMemoryBudget {
-    taken: AtomicUsize,
+    reserved: AtomicUsize,
 }
 
 impl ImageMemoryBudget {
     /// Reserves memory for one more layer; false if it does not fit.
     pub fn try_reserve(&self, layer: &LayerSummary) -> bool {
         let needed = layer.memory_size().saturating_add(layer.entries.len().saturating_mul(MERGED_ENTRY_OVERHEAD));
-        let fit = |taken: usize| taken.checked_add(needed).filter(|all| *all <= MAX_IMAGE_MEMORY);
-        self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fit).is_ok()
+        let fit = |reserved: usize| reserved.checked_add(needed).filter(|all| *all <= MAX_IMAGE_MEMORY);
+        self.reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fit).is_ok()
     }
 }
 

@@ -116,8 +116,8 @@ impl LayerMerger {
             let hidden = |path: &str| {
                 parent_directories(path).any(|directory| cut.contains(&(hash_path(directory) & !KIND_MASK)))
             };
-            let gone: Vec<Arc<str>> = self.entries.keys().filter(|path| hidden(path)).cloned().collect();
-            for path in gone {
+            let removed: Vec<Arc<str>> = self.entries.keys().filter(|path| hidden(path)).cloned().collect();
+            for path in removed {
                 self.remove(&path);
             }
         }
@@ -168,9 +168,9 @@ impl LayerMerger {
     fn remove_below(&mut self, directory: &str) {
         let from = format!("{directory}/");
         let below = self.entries.range::<str, _>((Bound::Included(from.as_str()), Bound::Unbounded));
-        let gone: Vec<Arc<str>> =
+        let removed: Vec<Arc<str>> =
             below.map(|(path, _)| path).take_while(|path| path.starts_with(&from)).cloned().collect();
-        for path in gone {
+        for path in removed {
             self.remove(&path);
         }
     }

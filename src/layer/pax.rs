@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_records_are_told() {
+    fn broken_records_are_rejected() {
         let broken: &[&[u8]] = &[
             b"x",
             b" 12 path=a=b\n",

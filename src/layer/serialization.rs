@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_comes_back_as_it_was_and_under_its_own_digest_alone() {
+    fn a_layer_is_read_back_only_under_its_own_digest() {
         let bytes = packed(&layer());
         assert_eq!(LayerSummary::read_compressed(&bytes[..], "sha256:00"), Some(layer()));
         assert_eq!(LayerSummary::read_compressed(&bytes[..], "sha256:01"), None);

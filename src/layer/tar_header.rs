@@ -50,13 +50,13 @@ pub(super) fn parse_header(block: &[u8; BLOCK_SIZE]) -> Result<TarHeader, &'stat
     let kind = entry_type(header.entry_type().as_byte(), name.ends_with(b"/"));
     let stored = parse_number(block.get(124..136).unwrap_or_default()).ok_or("the size of an entry is not a number")?;
     // Whatever their size says, nothing follows these.
-    let alone =
+    let has_no_payload =
         matches!(kind, TarEntryType::Directory | TarEntryType::Hard | TarEntryType::Link | TarEntryType::Special);
     Ok(TarHeader {
         kind,
         link: header.link_name_bytes().unwrap_or_default().into_owned(),
         name,
-        size: if alone { 0 } else { stored },
+        size: if has_no_payload { 0 } else { stored },
         extended: kind == TarEntryType::Sparse && block.get(482) == Some(&1),
         map: Some(kind).filter(|kind| *kind == TarEntryType::Sparse).and_then(|_| {
             let map = SparseMap { size: parse_number(block.get(483..495)?)?, pieces: Vec::new() };

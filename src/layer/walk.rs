@@ -142,11 +142,11 @@ impl LayerWalk<'_> {
             let block = stream.read_block()?.ok_or_else(|| broken("it ends in the middle of a sparse file"))?;
             (extended, map) = (tar_header::has_next_sparse_block(&block), tar_header::extend_sparse_map(&block, map));
         }
-        let alone = matches!(
+        let has_no_payload = matches!(
             fields.kind,
             TarEntryType::Directory | TarEntryType::Hard | TarEntryType::Link | TarEntryType::Special
         );
-        let size = if alone { 0 } else { long.records.size.unwrap_or(fields.size) };
+        let size = if has_no_payload { 0 } else { long.records.size.unwrap_or(fields.size) };
         let sparse = if fields.kind == TarEntryType::Sparse {
             Some(map.map_or(SparseMapSource::Unknown, SparseMapSource::Known))
         } else {
@@ -161,13 +161,13 @@ impl LayerWalk<'_> {
         };
         match name {
             Ok(ArchivePath::Entry(path)) => {
-                let wanted = file_read_mode(&path);
+                let read_mode = file_read_mode(&path);
                 let found = match fields.kind {
                     TarEntryType::Directory => CollectedEntry::Directory,
                     TarEntryType::Special => CollectedEntry::Other,
                     TarEntryType::Link => self.symbolic_link(&path, &link),
-                    TarEntryType::Hard => self.hard_link(&path, &link, wanted),
-                    _ => self.read_file(stream, &path, wanted, size, sparse)?,
+                    TarEntryType::Hard => self.hard_link(&path, &link, read_mode),
+                    _ => self.read_file(stream, &path, read_mode, size, sparse)?,
                 };
                 self.insert_entry(&path, found, &written);
                 if matches!(fields.kind, TarEntryType::File | TarEntryType::Sparse) {
@@ -197,17 +197,17 @@ impl LayerWalk<'_> {
         &mut self,
         stream: &mut TarStream<'_, R>,
         path: &str,
-        wanted: FileReadMode,
+        read_mode: FileReadMode,
         size: u64,
         sparse: Option<SparseMapSource>,
     ) -> Result<CollectedEntry, WalkAbort> {
         let content = if let Some(sparse) = sparse {
-            file_content::read_sparse_file(stream, path, wanted, size, sparse, &mut self.holes)?
+            file_content::read_sparse_file(stream, path, read_mode, size, sparse, &mut self.holes)?
         } else {
-            if matches!(wanted, FileReadMode::Text { cap } if size.min(cap.into()) > SMALL_LAYER_MEMORY as u64) {
+            if matches!(read_mode, FileReadMode::Text { cap } if size.min(cap.into()) > SMALL_LAYER_MEMORY as u64) {
                 self.collector.acquire_large_layer_lock();
             }
-            file_content::read_file_content(stream, path, wanted, size, self.limits)?
+            file_content::read_file_content(stream, path, read_mode, size, self.limits)?
         };
         if let Some(mark) = content.mark {
             self.collector.record_skip(mark, path);
@@ -233,7 +233,7 @@ impl LayerWalk<'_> {
     }
 
     /// Returns the entry of a hard link, with the content of its target if that was read.
-    fn hard_link(&mut self, path: &str, target: &ExtendedName, wanted: FileReadMode) -> CollectedEntry {
+    fn hard_link(&mut self, path: &str, target: &ExtendedName, read_mode: FileReadMode) -> CollectedEntry {
         let found = match target {
             ExtendedName::TooLong => Err(SkipReason::LongName),
             ExtendedName::Name(target) => archive_path::normalise_entry_path(target),
@@ -242,20 +242,21 @@ impl LayerWalk<'_> {
             Ok(target) => target,
             Err(mark) => {
                 self.collector.record_skip(mark, path);
-                return file_content::kind_without_content(path, wanted).map_or(CollectedEntry::Other, recorded_entry);
+                return file_content::kind_without_content(path, read_mode)
+                    .map_or(CollectedEntry::Other, recorded_entry);
             }
         };
         match self.collector.hard_link_target(&target) {
             // A file is no other name of itself.
             Some((first, kind)) if first == path => recorded_entry(kind.clone()),
-            Some((first, kind)) if wanted != FileReadMode::Nothing => {
-                let (first, answered) = (first.to_owned(), file_content::satisfies_request(kind, wanted));
+            Some((first, kind)) if read_mode != FileReadMode::Nothing => {
+                let (first, answered) = (first.to_owned(), file_content::satisfies_request(kind, read_mode));
                 if !answered {
                     self.collector.record_skip(SkipReason::HardLink, path);
                 }
                 recorded_entry(EntryKind::Hard(first))
             }
-            None if wanted != FileReadMode::Nothing && target != path => recorded_entry(EntryKind::Hard(target)),
+            None if read_mode != FileReadMode::Nothing && target != path => recorded_entry(EntryKind::Hard(target)),
             _ => CollectedEntry::Other,
         }
     }

@@ -407,9 +407,6 @@ causes! {
     OtherCudaThanTorch { name: Box<str>, release: Box<str>, torch: Box<str>, expected: Box<str>, installed: Box<str> } =
         "{name} {release} is compatible with torch {torch} for CUDA {expected}, and torch is installed for CUDA {installed}: it is unknown whether {name} loads" =>
         format!("install torch {torch} for CUDA {expected}, or run `imagelint scan` on the built image");
-    InstallerMayReplaceTorch { name: String } =
-        "the installer prefers the installed torch, but installs a newer one if too many releases of {name} are incompatible with it" =>
-        format!("pin compatible releases of torch and {name}");
     MayAlreadyInclude { source: String, name: String } =
         "{source} may already include {name} and was not read; if it does not, {name} installs the torch that its newest release requires" =>
         format!("install {name} and torch with one command, describe the base image, or scan the built image");
@@ -497,6 +494,12 @@ causes! {
     CustomBuild { package: String, version: String, local: String } =
         "{package} {version} is a custom build, and `{local}` does not include the CUDA version" =>
         "declare its build, such as cu124, in an image description";
+    InstalledReleaseNotKnown { name: String } =
+        "the installed release of {name} is unknown, and with it which other releases are compatible" =>
+        format!("pin {name}");
+    SearchOrder = "its releases conflict, and which are selected depends on the version of the installer" => "pin the versions";
+    SearchLimit { steps: usize } = "the installer would search for more than {steps} steps" => "pin the versions";
+    OnlyPrereleases { package: String } = "only pre-releases of {package} are in the range" => "pin the version";
     NotKnownInIndex { package: String, version: String, arch: String } =
         "it is unknown whether that index contains {package} {version} for {arch}" =>
         "run `imagelint scan` on the built image";

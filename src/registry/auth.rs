@@ -97,15 +97,15 @@ async fn fetch_token(http: &HttpClient, ask: &HttpRequest, lookup: &CredentialLo
     }
     let status = answer.status.as_u16();
     let by = format!("the token service {}", host_and_port(&ask.url));
-    let said = error_message(&answer.body);
+    let message = error_message(&answer.body);
     match status {
         200 => {}
         400 | 401 | 403 => {
-            return Err(PullProblem::Unauthorized { by, status, said, credentials: lookup.summary.clone() });
+            return Err(PullProblem::Unauthorized { by, status, message, credentials: lookup.summary.clone() });
         }
         _ => {
-            let said = format!("{by}: {said}");
-            return Err(PullProblem::Status { status, said, tries: answer.tries });
+            let message = format!("{by}: {message}");
+            return Err(PullProblem::Status { status, message, tries: answer.tries });
         }
     }
     let broken = || PullProblem::Challenge { error: format!("{by} returned no token") };

@@ -78,14 +78,14 @@ impl EngineImage {
         if status == 200 {
             return Ok(Box::new(body));
         }
-        let mut said = Vec::new();
+        let mut error_body = Vec::new();
         // What cannot be read of the reason is left out of it.
-        let _ = body.take(MAX_ERROR_BODY).read_to_end(&mut said);
-        let said = error_text(&said);
+        let _ = body.take(MAX_ERROR_BODY).read_to_end(&mut error_body);
+        let message = error_text(&error_body);
         if status == 404 {
-            return Err(PullProblem::NotFound { said, nearest: Vec::new() });
+            return Err(PullProblem::NotFound { message, nearest: Vec::new() });
         }
-        Err(PullProblem::Status { status, said, tries: 1 })
+        Err(PullProblem::Status { status, message, tries: 1 })
     }
 
     /// Returns the problem of a failed request to the engine.
@@ -142,8 +142,8 @@ struct EngineErrorBody {
 
 /// Returns the message of an error response on one line.
 fn error_text(bytes: &[u8]) -> String {
-    let said = serde_json::from_slice::<EngineErrorBody>(bytes).map(|said| said.message);
-    one_line(&said.unwrap_or_else(|_| String::from_utf8_lossy(bytes).into_owned()), 200)
+    let message = serde_json::from_slice::<EngineErrorBody>(bytes).map(|body| body.message);
+    one_line(&message.unwrap_or_else(|_| String::from_utf8_lossy(bytes).into_owned()), 200)
 }
 
 /// Sends a request through the socket and returns the response.

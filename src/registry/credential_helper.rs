@@ -62,15 +62,15 @@ pub(crate) fn get_credentials(
     drop(running);
     let _ = child.kill();
     let _ = child.wait();
-    let (success, said) = outcome.map_err(|error| format!("{program}: {error}"))?;
-    let text = String::from_utf8_lossy(&said);
+    let (success, output) = outcome.map_err(|error| format!("{program}: {error}"))?;
+    let text = String::from_utf8_lossy(&output);
     if !success {
         if text.contains("credentials not found") {
             return Ok(None);
         }
         return Err(format!("{program} failed: {}", one_line(&text, 120)));
     }
-    let found: HelperOutput = serde_json::from_slice(&said).map_err(|_| format!("{program}: invalid output"))?;
+    let found: HelperOutput = serde_json::from_slice(&output).map_err(|_| format!("{program}: invalid output"))?;
     Ok(RegistryCredentials::from_pair(&found.username, &found.secret))
 }
 
@@ -121,14 +121,14 @@ fn exchange(child: &mut Child, server: &str, patience: Duration) -> Result<(bool
     let stdout = child.stdout.take().ok_or("no output")?;
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
-        let mut said = Vec::new();
-        let outcome = stdout.take(MAX_OUTPUT_BYTES).read_to_end(&mut said).map(|_| said);
+        let mut output = Vec::new();
+        let outcome = stdout.take(MAX_OUTPUT_BYTES).read_to_end(&mut output).map(|_| output);
         let _ = sender.send(outcome);
     });
-    let said = receiver.recv_timeout(patience).map_err(|_| late())?.map_err(|error| error.to_string())?;
+    let output = receiver.recv_timeout(patience).map_err(|_| late())?.map_err(|error| error.to_string())?;
     loop {
         if let Some(status) = child.try_wait().map_err(|error| error.to_string())? {
-            return Ok((status.success(), said));
+            return Ok((status.success(), output));
         }
         if Instant::now() >= deadline {
             return Err(late());

@@ -58,11 +58,8 @@ impl AuthFileEntry {
 /// Searches the credentials files of the environment; blocks while it reads files and runs credential helpers.
 pub(crate) fn look_up_credentials(host: &str, repository: &str, options: &PullOptions) -> CredentialLookup {
     if let Some(login) = options.access.login.as_ref().filter(|login| is_same_registry(&login.registry, host)) {
-        let told = format!("credentials used: the user name and password for {}", login.registry);
-        return CredentialLookup {
-            credentials: RegistryCredentials::from_pair(&login.user, &login.password),
-            summary: told,
-        };
+        let summary = format!("credentials used: the user name and password for {}", login.registry);
+        return CredentialLookup { credentials: RegistryCredentials::from_pair(&login.user, &login.password), summary };
     }
     let keys = lookup_keys(host, repository);
     let mut looked = Vec::new();
@@ -78,8 +75,8 @@ pub(crate) fn look_up_credentials(host: &str, repository: &str, options: &PullOp
             }
         };
         if let Some((credentials, key)) = search_auth_file(&file, &keys, host, options, &mut notes) {
-            let told = format!("credentials used: those for {key} from {shown}");
-            return CredentialLookup { credentials: Some(credentials), summary: told };
+            let summary = format!("credentials used: those for {key} from {shown}");
+            return CredentialLookup { credentials: Some(credentials), summary };
         }
         looked.push(shown);
     }
@@ -88,12 +85,12 @@ pub(crate) fn look_up_credentials(host: &str, repository: &str, options: &PullOp
     } else {
         format!("looked in {}", looked.join(", "))
     };
-    let mut told = format!("found no credentials for {} ({place})", display_registry(host));
+    let mut summary = format!("found no credentials for {} ({place})", display_registry(host));
     for note in notes {
-        told.push_str("; ");
-        told.push_str(&one_line(&note, 300));
+        summary.push_str("; ");
+        summary.push_str(&one_line(&note, 300));
     }
-    CredentialLookup { credentials: None, summary: told }
+    CredentialLookup { credentials: None, summary }
 }
 
 /// Returns the usual name of a registry's host: `docker.io` for every host of Docker Hub.

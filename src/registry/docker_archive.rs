@@ -50,14 +50,18 @@ impl DockerArchive {
         archive: ImageArchive,
         reference: &str,
         name: Option<&str>,
-        wanted: &[Platform],
+        requested: &[Platform],
         limits: &PullLimits,
     ) -> Result<(Self, PulledImage), PullError> {
         let mut saved = Self { archive, reference: reference.into(), paths: BTreeMap::new() };
         let image = saved.read_image(name, limits).map_err(|problem| saved.pull_error("manifest.json", problem))?;
         let platform = &image.config.platform;
-        if !platform.is_unspecified() && !wanted.is_empty() && !wanted.iter().any(|wanted| wanted.accepts(platform)) {
-            let problem = PullProblem::MissingPlatform { wanted: wanted.to_vec(), available: vec![platform.clone()] };
+        if !platform.is_unspecified()
+            && !requested.is_empty()
+            && !requested.iter().any(|target| target.accepts(platform))
+        {
+            let problem =
+                PullProblem::MissingPlatform { requested: requested.to_vec(), available: vec![platform.clone()] };
             return Err(saved.pull_error("manifest.json", problem));
         }
         Ok((saved, image))
@@ -125,7 +129,8 @@ impl DockerArchive {
     /// Opens the file of a layer.
     pub(crate) fn layer_reader(&self, layer: &Layer) -> Result<Box<dyn Read + Send>, PullError> {
         let path = self.paths.get(&layer.digest);
-        let missing = || PullProblem::NotFound { said: "it is not a layer of this image".into(), nearest: Vec::new() };
+        let missing =
+            || PullProblem::NotFound { message: "it is not a layer of this image".into(), nearest: Vec::new() };
         let outcome = path.ok_or_else(missing).and_then(|path| self.archive.open_member(path));
         outcome
             .map(|(_, reader)| reader)
@@ -141,8 +146,8 @@ impl DockerArchive {
     }
 
     /// Returns a pull error with the archive, the reference and the file that was read.
-    pub(crate) fn pull_error(&self, asked: &str, problem: PullProblem) -> PullError {
-        PullError::new(&self.archive.display_location(), &self.reference, asked, problem)
+    pub(crate) fn pull_error(&self, request: &str, problem: PullProblem) -> PullError {
+        PullError::new(&self.archive.display_location(), &self.reference, request, problem)
     }
 
     /// Returns the archive as a user writes it.
@@ -162,12 +167,12 @@ fn find_entry<'a>(
     let tags = |entry: &'a DockerArchiveEntry| entry.repo_tags.iter().flatten();
     let fits = |entry: &&DockerArchiveEntry| {
         name.is_none_or(|name| {
-            let wanted = ImageReference::parse(name).ok();
+            let reference = ImageReference::parse(name).ok();
             entry
                 .repo_tags
                 .iter()
                 .flatten()
-                .any(|tag| tag == name || wanted.is_some() && is_same_image(tag, wanted.as_ref()))
+                .any(|tag| tag == name || reference.is_some() && is_same_image(tag, reference.as_ref()))
         })
     };
     let found: Vec<&DockerArchiveEntry> = entries.iter().filter(fits).collect();
@@ -175,15 +180,15 @@ fn find_entry<'a>(
         return Ok(entry);
     }
     let names = entries.iter().flat_map(tags).map(|tag| one_line(tag, 200)).take(50).collect();
-    Err(PullProblem::Layout { asked: name.map(ToOwned::to_owned), names })
+    Err(PullProblem::Layout { requested_name: name.map(ToOwned::to_owned), names })
 }
 
 /// Whether a tag of the archive is the requested image; a missing tag means `latest`.
-fn is_same_image(tag: &str, wanted: Option<&ImageReference>) -> bool {
+fn is_same_image(tag: &str, reference: Option<&ImageReference>) -> bool {
     let whole = |image: &ImageReference| {
         (image.registry().to_owned(), image.repository().to_owned(), image.tag().unwrap_or("latest").to_owned())
     };
-    ImageReference::parse(tag).ok().as_ref().map(whole) == wanted.map(whole)
+    ImageReference::parse(tag).ok().as_ref().map(whole) == reference.map(whole)
 }
 
 /// Returns the digest in a file name such as `blobs/sha256/HEX`, `HEX.tar.gz` or `sha256:HEX.tar`.

@@ -28,7 +28,8 @@ impl RegistryEndpoint {
             plain_http: plain,
             accept_invalid_certs: unverified,
         };
-        if is_loopback_registry(host) || options.access.plain_http.iter().any(|asked| asked == host) {
+        if is_loopback_registry(host) || options.access.plain_http.iter().any(|plain_http_host| plain_http_host == host)
+        {
             vec![way(true, false), way(false, insecure)]
         } else if insecure {
             vec![way(false, true), way(true, false)]

@@ -55,7 +55,7 @@ impl EngineInspection {
     pub(crate) fn open(
         engine: &EngineImage,
         reference: &str,
-        wanted: &[Platform],
+        requested: &[Platform],
         limits: &PullLimits,
     ) -> Result<Option<(Self, PulledImage)>, PullError> {
         let inspected = Self { host: engine.display_socket(), reference: reference.to_owned() };
@@ -71,8 +71,12 @@ impl EngineInspection {
             Err(problem) => return Err(inspected.pull_error("the image", problem)),
         };
         let platform = &image.config.platform;
-        if !platform.is_unspecified() && !wanted.is_empty() && !wanted.iter().any(|wanted| wanted.accepts(platform)) {
-            let problem = PullProblem::MissingPlatform { wanted: wanted.to_vec(), available: vec![platform.clone()] };
+        if !platform.is_unspecified()
+            && !requested.is_empty()
+            && !requested.iter().any(|target| target.accepts(platform))
+        {
+            let problem =
+                PullProblem::MissingPlatform { requested: requested.to_vec(), available: vec![platform.clone()] };
             return Err(inspected.pull_error("the image", problem));
         }
         Ok(Some((inspected, image)))
@@ -99,8 +103,8 @@ impl EngineInspection {
     }
 
     /// Returns a pull error with the engine, the reference and the failed request.
-    pub(crate) fn pull_error(&self, asked: &str, problem: PullProblem) -> PullError {
-        PullError::new(&self.host, &self.reference, asked, problem)
+    pub(crate) fn pull_error(&self, request: &str, problem: PullProblem) -> PullError {
+        PullError::new(&self.host, &self.reference, request, problem)
     }
 
     /// Returns the image reference as a user writes it.
@@ -163,8 +167,8 @@ mod tests {
         let config = config_from_json(&about, &steps);
         assert_eq!(config.platform.to_string(), "linux/arm64");
         assert_eq!((config.variable("A"), &config.cmd[..]), (Some("1"), &["sh".to_owned()][..]));
-        let told: Vec<&str> = config.history.iter().map(|step| &*step.created_by).collect();
-        assert_eq!(told, ["ADD a", "ENV A=1", "RUN b"]);
+        let commands: Vec<&str> = config.history.iter().map(|step| &*step.created_by).collect();
+        assert_eq!(commands, ["ADD a", "ENV A=1", "RUN b"]);
         let makers: Vec<Option<usize>> = config.layers.iter().map(|layer| layer.history).collect();
         assert_eq!(makers, [Some(0), Some(2)]);
         // A layer of no bytes looks like none: then no layer has a maker.

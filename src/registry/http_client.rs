@@ -403,8 +403,8 @@ async fn read_response(mut response: Response, ask: &HttpRequest, cap: u64) -> R
 
 /// Returns the wait requested by `Retry-After`, as seconds or as a date relative to the server's clock.
 fn retry_after(answer: &HttpResponse) -> Option<Duration> {
-    let told = answer.header(RETRY_AFTER.as_str())?.trim();
-    told.parse().ok().map(Duration::from_secs).or_else(|| time_until(told, answer.header(DATE.as_str())?))
+    let value = answer.header(RETRY_AFTER.as_str())?.trim();
+    value.parse().ok().map(Duration::from_secs).or_else(|| time_until(value, answer.header(DATE.as_str())?))
 }
 
 /// Returns the time between two HTTP dates; zero if `then` has passed.

@@ -87,7 +87,7 @@ impl ImageArchive {
             file.by_ref().take(4).read_to_end(&mut head).map_err(|error| archive.read_problem(&error))?;
             archive.packing = CompressionFormat::detect(&head);
         }
-        let (mut heads, mut held) = (BTreeMap::new(), BTreeMap::new());
+        let (mut heads, mut cached_files) = (BTreeMap::new(), BTreeMap::new());
         let mut room = if archive.is_seekable() { 0 } else { MAX_CACHED_TOTAL };
         let look = |name: &str, size: u64, body: &mut dyn Read| {
             let mut bytes = Vec::new();
@@ -96,7 +96,7 @@ impl ImageArchive {
             heads.insert(name.to_owned(), CompressionFormat::detect(&bytes));
             if keep {
                 room -= size;
-                held.insert(name.to_owned(), bytes);
+                cached_files.insert(name.to_owned(), bytes);
             }
             Ok(())
         };
@@ -108,7 +108,7 @@ impl ImageArchive {
             _ => tar_index::index_tar(&mut SequentialStream(archive.open_stream()?), look),
         };
         archive.members = members.map_err(|error| archive.read_problem(&error))?;
-        (archive.compression_formats, archive.cached_files) = (heads, held);
+        (archive.compression_formats, archive.cached_files) = (heads, cached_files);
         Ok(archive)
     }
 

@@ -67,11 +67,11 @@ impl ImageLayout {
     ) -> Result<(Self, RootDocument), PullError> {
         let layout = Self { files, shape, name: name.map(Into::into), limits: options.limits.clone() };
         let whole = |bytes: Vec<u8>| RootDocument { digest: sha256(&bytes), bytes };
-        let (asked, root) = match shape {
+        let (file, root) = match shape {
             LayoutKind::Blobs => ("index.json", layout.root_document()),
             LayoutKind::Flat => (FLAT_MANIFEST, layout.files.read(FLAT_MANIFEST, layout.limits.manifest).map(whole)),
         };
-        let root = root.map_err(|problem| layout.pull_error(asked, problem))?;
+        let root = root.map_err(|problem| layout.pull_error(file, problem))?;
         Ok((layout, root))
     }
 
@@ -87,8 +87,8 @@ impl ImageLayout {
     }
 
     /// Returns a pull error with the layout and the file that was read.
-    pub(crate) fn pull_error(&self, asked: &str, problem: PullProblem) -> PullError {
-        PullError::new(&self.files.display_location(), &self.reference(), asked, problem)
+    pub(crate) fn pull_error(&self, request: &str, problem: PullProblem) -> PullError {
+        PullError::new(&self.files.display_location(), &self.reference(), request, problem)
     }
 
     /// Reads the document of the requested image from `index.json`.
@@ -109,7 +109,7 @@ impl ImageLayout {
             entries.retain(|entry| name_of(entry) == self.name);
         }
         let [entry] = &entries[..] else {
-            return Err(PullProblem::Layout { asked: self.name.clone(), names });
+            return Err(PullProblem::Layout { requested_name: self.name.clone(), names });
         };
         Ok(RootDocument { digest: entry.digest.clone(), bytes: self.manifest(entry)? })
     }

@@ -65,12 +65,12 @@ impl ImageStore {
     }
 
     /// Returns a pull error with the store, the reference and the failed request.
-    pub(crate) fn pull_error(&self, asked: &str, problem: PullProblem) -> PullError {
+    pub(crate) fn pull_error(&self, request: &str, problem: PullProblem) -> PullError {
         match self {
-            Self::Registry(kept) => kept.client.pull_error(asked, problem),
-            Self::Layout(layout) => layout.pull_error(asked, problem),
-            Self::Saved(saved) => saved.pull_error(asked, problem),
-            Self::Inspected(inspected) => inspected.pull_error(asked, problem),
+            Self::Registry(kept) => kept.client.pull_error(request, problem),
+            Self::Layout(layout) => layout.pull_error(request, problem),
+            Self::Saved(saved) => saved.pull_error(request, problem),
+            Self::Inspected(inspected) => inspected.pull_error(request, problem),
         }
     }
 
@@ -113,14 +113,14 @@ struct IndexedImage {
 pub(crate) async fn resolve_images(
     store: &ImageStore,
     root: RootDocument,
-    wanted: &[Platform],
+    requested: &[Platform],
 ) -> Result<Vec<PulledImage>, PullError> {
-    let asked = format!("manifest {}", root.digest);
-    let parsed = Manifest::parse(&root.bytes).map_err(|problem| store.pull_error(&asked, problem))?;
+    let request = format!("manifest {}", root.digest);
+    let parsed = Manifest::parse(&root.bytes).map_err(|problem| store.pull_error(&request, problem))?;
     let entries = match parsed {
         Manifest::Index(entries) => entries,
         image @ Manifest::Image { .. } => {
-            return resolve_single(store, root.digest, image, wanted).await.map(|image| vec![image]);
+            return resolve_single(store, root.digest, image, requested).await.map(|image| vec![image]);
         }
     };
     let leaves = indexed_images(store, entries).await?;
@@ -130,10 +130,10 @@ pub(crate) async fn resolve_images(
             platforms.push(leaf.platform.clone());
         }
     }
-    let chosen = select_platforms(&leaves, wanted);
+    let chosen = select_platforms(&leaves, requested);
     if chosen.is_empty() {
-        let problem = PullProblem::MissingPlatform { wanted: wanted.to_vec(), available: platforms };
-        return Err(store.pull_error(&asked, problem));
+        let problem = PullProblem::MissingPlatform { requested: requested.to_vec(), available: platforms };
+        return Err(store.pull_error(&request, problem));
     }
     let mut images = Vec::new();
     for leaf in chosen {
@@ -158,14 +158,14 @@ async fn resolve_single(
     store: &ImageStore,
     manifest_digest: String,
     image: Manifest,
-    wanted: &[Platform],
+    requested: &[Platform],
 ) -> Result<PulledImage, PullError> {
     let (config_digest, config) = pull_config(store, image).await?;
     let platform = &config.platform;
-    let fits = wanted.is_empty() || platform.is_unspecified();
-    if !fits && !wanted.iter().any(|wanted| wanted.accepts(platform)) {
+    let fits = requested.is_empty() || platform.is_unspecified();
+    if !fits && !requested.iter().any(|target| target.accepts(platform)) {
         let available = vec![platform.clone()];
-        let problem = PullProblem::MissingPlatform { wanted: wanted.to_vec(), available };
+        let problem = PullProblem::MissingPlatform { requested: requested.to_vec(), available };
         return Err(store.pull_error(&format!("manifest {manifest_digest}"), problem));
     }
     Ok(PulledImage {
@@ -199,8 +199,8 @@ async fn indexed_images(store: &ImageStore, entries: Vec<Descriptor>) -> Result<
     while let Some((descriptor, depth)) = queue.pop_front() {
         let too_wide = leaves.len() + queue.len() > MAX_INDEX_ENTRIES || indexes > MAX_INDEXES;
         if too_wide || (depth >= MAX_INDEX_DEPTH && descriptor.is_index()) {
-            let asked = format!("manifest {}", descriptor.digest);
-            return Err(store.pull_error(&asked, PullProblem::IndexTooDeep { limit: MAX_INDEX_DEPTH }));
+            let request = format!("manifest {}", descriptor.digest);
+            return Err(store.pull_error(&request, PullProblem::IndexTooDeep { limit: MAX_INDEX_DEPTH }));
         }
         if descriptor.is_attestation() {
             continue;
@@ -233,12 +233,12 @@ async fn image_without_platform(store: &ImageStore, descriptor: Descriptor) -> R
 }
 
 /// Selects one image for each requested platform; an exact match comes before a match with another variant.
-fn select_platforms<'a>(leaves: &'a [IndexedImage], wanted: &[Platform]) -> Vec<&'a IndexedImage> {
-    if wanted.is_empty() {
+fn select_platforms<'a>(leaves: &'a [IndexedImage], requested: &[Platform]) -> Vec<&'a IndexedImage> {
+    if requested.is_empty() {
         return leaves.iter().collect();
     }
     let mut chosen: Vec<&IndexedImage> = Vec::new();
-    for platform in wanted {
+    for platform in requested {
         let exact = leaves.iter().find(|leaf| leaf.platform == *platform);
         let fitting = || leaves.iter().find(|leaf| platform.accepts(&leaf.platform));
         let Some(leaf) = exact.or_else(fitting) else { continue };

@@ -107,8 +107,8 @@ impl ImageSource {
         let of = |path: &str, name: Option<&str>| {
             let (path, name) = (PathBuf::from(path), name.map(ToOwned::to_owned));
             if path.is_file() {
-                let meant = named || name.is_some() || is_archive_name(text) || has_archive_magic(&path);
-                meant.then_some(Self::Archive { path, name, form: ArchiveFormat::Either })
+                let is_archive = named || name.is_some() || is_archive_name(text) || has_archive_magic(&path);
+                is_archive.then_some(Self::Archive { path, name, form: ArchiveFormat::Either })
             } else if path.join("index.json").is_file()
                 && (named || LAYOUT_ENTRIES.iter().any(|own| path.join(own).exists()))
             {
@@ -291,8 +291,8 @@ mod tests {
         for text in ["src", "src/cli", "src/main.rs", "rules"] {
             let source = parse_source(text);
             assert!(matches!(source, ImageSource::Registry(_)), "{text}");
-            let told = source.same_name_note(text).expect(text);
-            assert!(told.ends_with(&format!("pass ./{text} to select it")), "{told}");
+            let note = source.same_name_note(text).expect(text);
+            assert!(note.ends_with(&format!("pass ./{text} to select it")), "{note}");
         }
         for text in ["./src", "debian", "oci:src", "docker-archive:Makefile"] {
             assert_eq!(parse_source(text).same_name_note(text), None, "{text}");

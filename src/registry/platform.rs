@@ -28,7 +28,7 @@ impl Platform {
     /// Whether an image for `offered` is an image for `self`; variants are compared only if both have one.
     pub fn accepts(&self, offered: &Self) -> bool {
         let variants = match (&self.variant, &offered.variant) {
-            (Some(wanted), Some(offered)) => wanted == offered,
+            (Some(requested), Some(offered)) => requested == offered,
             _ => true,
         };
         self.os == offered.os && self.architecture == offered.architecture && variants

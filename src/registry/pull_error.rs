@@ -17,8 +17,8 @@ pub struct PullError {
 
 impl PullError {
     /// Creates an error for a request and its problem.
-    pub(crate) fn new(host: &str, reference: &str, asked: &str, problem: PullProblem) -> Self {
-        let place = PullLocation { host: host.into(), reference: reference.into(), request: asked.into() };
+    pub(crate) fn new(host: &str, reference: &str, request: &str, problem: PullProblem) -> Self {
+        let place = PullLocation { host: host.into(), reference: reference.into(), request: request.into() };
         Self { place: Box::new(place), problem: Box::new(problem) }
     }
 }
@@ -106,19 +106,19 @@ pub enum PullProblem {
         error: String,
     },
     /// An HTTP status other than success.
-    #[error("status {status}{}{}{}", quoted(.said), retried(*.tries), advice(*.status))]
+    #[error("status {status}{}{}{}", quoted(.message), retried(*.tries), advice(*.status))]
     Status {
         /// The HTTP status.
         status: u16,
         /// The words of the answer, shortened.
-        said: String,
+        message: String,
         /// How many requests were made.
         tries: u32,
     },
     /// An HTTP status other than success, from a host that the registry redirects to.
     #[error(
         "{by}, to which the registry redirects, returned status {status}{}{}{}",
-        quoted(.said), retried(*.tries), advice(*.status)
+        quoted(.message), retried(*.tries), advice(*.status)
     )]
     Elsewhere {
         /// The host, with its port where it is not the usual one.
@@ -126,14 +126,14 @@ pub enum PullProblem {
         /// The HTTP status.
         status: u16,
         /// The words of the answer, shortened.
-        said: String,
+        message: String,
         /// How many requests were made.
         tries: u32,
     },
     /// The registry or its token service denies access.
     #[error(
         "{by} denied access with status {status}{}; {credentials}; registries often answer this for repositories that \
-         do not exist", quoted(.said)
+         do not exist", quoted(.message)
     )]
     Unauthorized {
         /// Who refused: the registry or the host of its token service.
@@ -141,7 +141,7 @@ pub enum PullProblem {
         /// The HTTP status.
         status: u16,
         /// The words of the answer, shortened.
-        said: String,
+        message: String,
         /// Whether credentials were found, and where.
         credentials: String,
     },
@@ -152,18 +152,18 @@ pub enum PullProblem {
         error: String,
     },
     /// No document under this tag or digest.
-    #[error("not found{}{}", quoted(.said), suggestion(.nearest))]
+    #[error("not found{}{}", quoted(.message), suggestion(.nearest))]
     NotFound {
         /// The words of the answer, shortened.
-        said: String,
+        message: String,
         /// The tags of the repository that look most like the one asked for.
         nearest: Vec<String>,
     },
     /// The image has none of the requested platforms.
-    #[error("no image{}; available: {}", for_any(.wanted), list(.available))]
+    #[error("no image{}; available: {}", for_any(.requested), list(.available))]
     MissingPlatform {
         /// What was wanted.
-        wanted: Vec<Platform>,
+        requested: Vec<Platform>,
         /// What there is.
         available: Vec<Platform>,
     },
@@ -260,10 +260,10 @@ pub enum PullProblem {
         error: Box<PullProblem>,
     },
     /// A range of a layer other than the requested one.
-    #[error("requested the bytes from {asked} of {size}, but got `{answered}`")]
+    #[error("requested the bytes from {offset} of {size}, but got `{answered}`")]
     Range {
         /// The first byte asked for.
-        asked: u64,
+        offset: u64,
         /// The size in the descriptor.
         size: u64,
         /// What the answer says of itself.
@@ -321,10 +321,10 @@ pub enum PullProblem {
         error: String,
     },
     /// A layout or archive with several images, or without the requested one.
-    #[error("{}; add a name after a colon, as in oci:DIR:NAME{}", ambiguous(.asked.as_deref(), .names), choice(.names))]
+    #[error("{}; add a name after a colon, as in oci:DIR:NAME{}", ambiguous(.requested_name.as_deref(), .names), choice(.names))]
     Layout {
         /// The name asked for.
-        asked: Option<String>,
+        requested_name: Option<String>,
         /// The names that it has: `org.opencontainers.image.ref.name`, or the tags of `manifest.json`.
         names: Vec<String>,
     },
@@ -368,8 +368,8 @@ fn elsewhere(urls: &[String]) -> String {
 }
 
 /// Describes why a name does not select exactly one image.
-fn ambiguous(asked: Option<&str>, names: &[String]) -> String {
-    match (asked, names.len()) {
+fn ambiguous(requested_name: Option<&str>, names: &[String]) -> String {
+    match (requested_name, names.len()) {
         (Some(name), _) => format!("it has no single image named `{name}`"),
         (None, 0 | 1) => "it does not contain exactly one image".into(),
         (None, _) => "it contains several images".into(),

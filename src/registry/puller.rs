@@ -112,30 +112,35 @@ impl Puller {
     /// Reads the config of an image for each requested platform that exists; for all platforms if none is requested.
     ///
     /// Blocks, and belongs on a thread of no other runtime.
-    pub fn open(&self, source: &ImageSource, wanted: &[Platform]) -> Result<OpenedImages, PullError> {
-        self.open_images(source, wanted, true)
+    pub fn open(&self, source: &ImageSource, requested: &[Platform]) -> Result<OpenedImages, PullError> {
+        self.open_images(source, requested, true)
     }
 
     /// Like `open`, but without layers if a container engine has the image: only its description is requested, not
     /// the whole archive.
-    pub fn open_config(&self, source: &ImageSource, wanted: &[Platform]) -> Result<OpenedImages, PullError> {
-        self.open_images(source, wanted, false)
+    pub fn open_config(&self, source: &ImageSource, requested: &[Platform]) -> Result<OpenedImages, PullError> {
+        self.open_images(source, requested, false)
     }
 
     /// Opens the images of a source, with or without their layers.
-    fn open_images(&self, source: &ImageSource, wanted: &[Platform], layers: bool) -> Result<OpenedImages, PullError> {
+    fn open_images(
+        &self,
+        source: &ImageSource,
+        requested: &[Platform],
+        layers: bool,
+    ) -> Result<OpenedImages, PullError> {
         let (store, images) = match source {
-            ImageSource::Registry(reference) => self.open_registry_image(reference, wanted)?,
+            ImageSource::Registry(reference) => self.open_registry_image(reference, requested)?,
             ImageSource::Layout { path, name } => {
                 let (layout, root) = ImageLayout::open_folder(path, name.as_deref(), &self.options)?;
                 let store = ImageStore::Layout(layout);
-                let images = poll_to_completion(resolve_images(&store, root, wanted))?;
+                let images = poll_to_completion(resolve_images(&store, root, requested))?;
                 (store, images)
             }
             ImageSource::Flat { path } => {
                 let (layout, root) = ImageLayout::open_flat_folder(path, &self.options)?;
                 let store = ImageStore::Layout(layout);
-                let images = poll_to_completion(resolve_images(&store, root, wanted))?;
+                let images = poll_to_completion(resolve_images(&store, root, requested))?;
                 (store, images)
             }
             ImageSource::Archive { path, name, form } => {
@@ -145,11 +150,11 @@ impl Puller {
                 let saved = archive.contains("manifest.json");
                 let layout = archive.contains("index.json");
                 if saved && (*form != ArchiveFormat::Oci || !layout) {
-                    self.open_docker_archive(archive, &archive_reference(path, *form), name.as_deref(), wanted)?
+                    self.open_docker_archive(archive, &archive_reference(path, *form), name.as_deref(), requested)?
                 } else if layout {
                     let (layout, root) = ImageLayout::open_archive(Arc::new(archive), name.as_deref(), &self.options)?;
                     let store = ImageStore::Layout(layout);
-                    let images = poll_to_completion(resolve_images(&store, root, wanted))?;
+                    let images = poll_to_completion(resolve_images(&store, root, requested))?;
                     (store, images)
                 } else {
                     return Err(fail(PullProblem::NoImage {
@@ -162,12 +167,13 @@ impl Puller {
                 let fail = |problem| PullError::new(kind.scheme(), &reference, "the image", problem);
                 let limits = &self.options.limits;
                 let engine = EngineImage::new(*kind, image, &self.options.environment, limits).map_err(fail)?;
-                let told = if layers { None } else { EngineInspection::open(&engine, &reference, wanted, limits)? };
-                if let Some((inspected, image)) = told {
+                let inspection =
+                    if layers { None } else { EngineInspection::open(&engine, &reference, requested, limits)? };
+                if let Some((inspected, image)) = inspection {
                     (ImageStore::Inspected(inspected), vec![image])
                 } else {
                     let archive = ImageArchive::open(ArchiveOrigin::Engine(engine)).map_err(fail)?;
-                    self.open_docker_archive(archive, &reference, None, wanted)?
+                    self.open_docker_archive(archive, &reference, None, requested)?
                 }
             }
         };
@@ -206,9 +212,9 @@ impl Puller {
         archive: ImageArchive,
         reference: &str,
         name: Option<&str>,
-        wanted: &[Platform],
+        requested: &[Platform],
     ) -> Result<(ImageStore, Vec<PulledImage>), PullError> {
-        let (saved, image) = DockerArchive::open(archive, reference, name, wanted, &self.options.limits)?;
+        let (saved, image) = DockerArchive::open(archive, reference, name, requested, &self.options.limits)?;
         Ok((ImageStore::Saved(saved), vec![image]))
     }
 
@@ -216,7 +222,7 @@ impl Puller {
     fn open_registry_image(
         &self,
         image: &ImageReference,
-        wanted: &[Platform],
+        requested: &[Platform],
     ) -> Result<(ImageStore, Vec<PulledImage>), PullError> {
         let fail = |problem| PullError::new(image_name::registry_host(image), &full_name(image), "", problem);
         let places = self.registries.endpoints(image, &self.options).map_err(fail)?;
@@ -233,7 +239,7 @@ impl Puller {
                         let kept =
                             CachedRegistry { client: Arc::new(client), cache: self.options.manifest_cache.clone() };
                         let store = ImageStore::Registry(kept);
-                        let images = resolve_images(&store, root, wanted).await;
+                        let images = resolve_images(&store, root, requested).await;
                         return Ok(images.map(|images| (store, images)));
                     }
                     Err(error) => tried.extend(last.replace(error)),
@@ -277,7 +283,7 @@ impl LayerBlobs {
             ImageStore::Saved(saved) => saved.layer_reader(layer),
             ImageStore::Inspected(inspected) => {
                 let problem = PullProblem::NotFound {
-                    said: "the engine provides image data only, not layers".into(),
+                    message: "the engine provides image data only, not layers".into(),
                     nearest: Vec::new(),
                 };
                 Err(inspected.pull_error(&format!("layer {}", layer.digest), problem))
@@ -287,8 +293,8 @@ impl LayerBlobs {
 
     /// Reads the SBOM of an image; `None` if it has none. Makes a few requests and downloads the SBOM.
     pub fn sbom(&self, image: &PulledImage) -> Result<Option<ImageSbom>, PullError> {
-        let asked = format!("the list of packages of {}", image.manifest_digest);
-        let fail = |problem| self.store.pull_error(&asked, problem);
+        let request = format!("the list of packages of {}", image.manifest_digest);
+        let fail = |problem| self.store.pull_error(&request, problem);
         let search = sbom::find_sbom(&self.store, image);
         let found = match &*self.store {
             ImageStore::Registry(_) => self.background.block_on(search),
@@ -356,7 +362,7 @@ impl KnownProtocols {
             ways.retain(|way| self.has_responded(way));
         }
         let first = if ways.len() > 1 { RetryPolicy::Once } else { RetryPolicy::Full };
-        let (mut told, mut ended): (Option<PullError>, Vec<&RegistryEndpoint>) = (None, Vec::new());
+        let (mut primary_error, mut ended): (Option<PullError>, Vec<&RegistryEndpoint>) = (None, Vec::new());
         for way in ways {
             let client = RegistryClient::new(image, &puller.options.limits, puller.session_for(image, way)?);
             match self.record_response(way, ask(&client, first).await) {
@@ -367,8 +373,8 @@ impl KnownProtocols {
                     if first == RetryPolicy::Once && matches!(*error.problem, PullProblem::Cut { tries: 1, .. }) {
                         ended.push(way);
                     }
-                    let weak = told.as_ref().is_none_or(|told| requires_tls(&told.problem));
-                    told = if weak { Some(error) } else { told };
+                    let weak = primary_error.as_ref().is_none_or(|previous| requires_tls(&previous.problem));
+                    primary_error = if weak { Some(error) } else { primary_error };
                 }
             }
         }
@@ -378,14 +384,15 @@ impl KnownProtocols {
                 Ok(found) => return Ok((client, found)),
                 Err(error) if is_final(&error.problem) => return Err(error),
                 Err(error) => {
-                    let weak =
-                        told.as_ref().is_none_or(|told| !matches!(*told.problem, PullProblem::Cut { tries: 2.., .. }));
-                    told = if weak { Some(error) } else { told };
+                    let weak = primary_error
+                        .as_ref()
+                        .is_none_or(|previous| !matches!(*previous.problem, PullProblem::Cut { tries: 2.., .. }));
+                    primary_error = if weak { Some(error) } else { primary_error };
                 }
             }
         }
         let none = || PullError::new(image_name::registry_host(image), &full_name(image), "", PullProblem::Blocked);
-        Err(told.unwrap_or_else(none))
+        Err(primary_error.unwrap_or_else(none))
     }
 
     /// Whether a host has responded to the protocol of an endpoint.
@@ -419,7 +426,7 @@ fn is_final(problem: &PullProblem) -> bool {
 /// Whether a server responded to plain HTTP that it requires TLS.
 fn requires_tls(problem: &PullProblem) -> bool {
     match problem {
-        PullProblem::Status { status: 400, said, .. } => said.to_ascii_lowercase().contains("https"),
+        PullProblem::Status { status: 400, message, .. } => message.to_ascii_lowercase().contains("https"),
         PullProblem::Html { status: 400, title } => title.to_ascii_lowercase().contains("https"),
         _ => false,
     }
@@ -482,8 +489,8 @@ impl Read for LayerReader {
                 Ok(Some(piece)) => self.piece = Some(piece),
                 Ok(None) => return Ok(0),
                 Err(problem) => {
-                    let asked = format!("layer {}", self.stream.layer.digest);
-                    return Err(io::Error::other(self.stream.client.pull_error(&asked, problem)));
+                    let request = format!("layer {}", self.stream.layer.digest);
+                    return Err(io::Error::other(self.stream.client.pull_error(&request, problem)));
                 }
             }
         }
@@ -593,7 +600,7 @@ impl LayerStream {
             let fits = parse_content_range(range)
                 .is_some_and(|(from, total)| from == self.at && total.is_none_or(|total| total == self.size));
             if !fits {
-                return Err(PullProblem::Range { asked: self.at, size: self.size, answered: one_line(range, 100) });
+                return Err(PullProblem::Range { offset: self.at, size: self.size, answered: one_line(range, 100) });
             }
             (self.at, self.size - self.at)
         } else {

@@ -42,16 +42,16 @@ impl RegistryClient {
     }
 
     /// Returns a pull error with the registry, the reference and the failed request.
-    pub(crate) fn pull_error(&self, asked: &str, problem: PullProblem) -> PullError {
-        PullError::new(self.session.host(), &full_name(&self.image), asked, problem)
+    pub(crate) fn pull_error(&self, request: &str, problem: PullProblem) -> PullError {
+        PullError::new(self.session.host(), &full_name(&self.image), request, problem)
     }
 
     /// Fetches the document of the reference's tag or digest.
     pub(crate) async fn root_document(&self, patience: RetryPolicy) -> Result<RootDocument, PullError> {
         let version = image_name::tag_or_digest(&self.image);
-        let asked = format!("manifest {version}");
+        let request = format!("manifest {version}");
         let outcome = self.fetch_root_document(version, patience).await;
-        outcome.map_err(|problem| self.pull_error(&asked, problem))
+        outcome.map_err(|problem| self.pull_error(&request, problem))
     }
 
     /// Fetches the document of a tag or digest and verifies its digest; for a missing tag suggests the nearest ones.
@@ -62,7 +62,7 @@ impl RegistryClient {
                 Some(_) => Vec::new(),
                 None => nearest_tags(version, self.tags_for_suggestion().await),
             };
-            return Err(PullProblem::NotFound { said: error_message(&answer.body), nearest });
+            return Err(PullProblem::NotFound { message: error_message(&answer.body), nearest });
         }
         let answer = require_success(answer)?;
         let announced = answer.header("docker-content-digest").filter(|text| !text.is_empty());
@@ -182,12 +182,12 @@ impl RegistryClient {
 
 /// Returns the problem of a response whose status is not 200.
 fn require_success(answer: HttpResponse) -> Result<HttpResponse, PullProblem> {
-    let (said, tries) = (error_message(&answer.body), answer.tries);
+    let (message, tries) = (error_message(&answer.body), answer.tries);
     match (answer.status.as_u16(), answer.redirect_host.clone()) {
         (200, _) => Ok(answer),
-        (status, Some(by)) => Err(PullProblem::Elsewhere { by, status, said, tries }),
-        (404, None) => Err(PullProblem::NotFound { said, nearest: Vec::new() }),
-        (status, None) => Err(PullProblem::Status { status, said, tries }),
+        (status, Some(by)) => Err(PullProblem::Elsewhere { by, status, message, tries }),
+        (404, None) => Err(PullProblem::NotFound { message, nearest: Vec::new() }),
+        (status, None) => Err(PullProblem::Status { status, message, tries }),
     }
 }
 

@@ -130,9 +130,9 @@ impl RegistrySession {
         let status = answer.status.as_u16();
         if matches!(status, 401 | 403) {
             let by = host_and_port(&answer.url);
-            let told = self.lookup.get().map(|lookup| lookup.summary.clone());
-            let credentials = told.unwrap_or_else(|| "the registry offers no login method".into());
-            return Err(PullProblem::Unauthorized { by, status, said: error_message(&answer.body), credentials });
+            let summary = self.lookup.get().map(|lookup| lookup.summary.clone());
+            let credentials = summary.unwrap_or_else(|| "the registry offers no login method".into());
+            return Err(PullProblem::Unauthorized { by, status, message: error_message(&answer.body), credentials });
         }
         Ok(answer)
     }

@@ -44,18 +44,18 @@ pub struct SbomPackage {
 
 /// Finds the SBOM of an image; `None` if it has none.
 pub(crate) async fn find_sbom(store: &ImageStore, image: &PulledImage) -> Result<Option<Layer>, PullProblem> {
-    let mut beside = Vec::new();
+    let mut candidates = Vec::new();
     if let Some(index) = &image.index_digest {
         let about = |entry: &Descriptor| {
             entry.is_attestation() && entry.annotation("vnd.docker.reference.digest") == Some(&image.manifest_digest)
         };
-        beside.extend(index_entries(store.document(index).await?)?.into_iter().filter(about));
+        candidates.extend(index_entries(store.document(index).await?)?.into_iter().filter(about));
     }
-    if beside.is_empty() {
+    if candidates.is_empty() {
         let listed = |entry: &Descriptor| entry.artifact_type.as_deref().is_none_or(is_sbom_type);
-        beside.extend(index_entries(store.referrers(&image.manifest_digest).await?)?.into_iter().filter(listed));
+        candidates.extend(index_entries(store.referrers(&image.manifest_digest).await?)?.into_iter().filter(listed));
     }
-    for entry in beside.iter().take(MAX_MANIFESTS) {
+    for entry in candidates.iter().take(MAX_MANIFESTS) {
         let Some(bytes) = store.document(&entry.digest).await? else { continue };
         let manifest: SbomManifest =
             serde_json::from_slice(&bytes).map_err(|error| malformed_json("manifest", &error))?;

@@ -17,9 +17,9 @@ pub(crate) struct TagPage {
 
 /// Returns the tags nearest to the requested one, nearest first; of equally near ones, the last in the alphabet
 /// first.
-pub(crate) fn nearest_tags(wanted: &str, mut tags: Vec<String>) -> Vec<String> {
+pub(crate) fn nearest_tags(requested_tag: &str, mut tags: Vec<String>) -> Vec<String> {
     tags.retain(|tag| tag.len() <= 128 && !tag.chars().any(char::is_control));
-    tags.sort_by_cached_key(|tag| (edit_distance(wanted, tag), Reverse(tag.clone())));
+    tags.sort_by_cached_key(|tag| (edit_distance(requested_tag, tag), Reverse(tag.clone())));
     tags.dedup();
     tags.truncate(MAX_SUGGESTED_TAGS);
     tags

@@ -44,10 +44,10 @@ type CauseCase<'a> = (&'a str, &'a str, &'a str, &'a str, Option<FailureCause>, 
 
 /// Asserts the outcome, cause and message of each case.
 fn assert_causes(rows: &[CauseCase<'_>]) {
-    for (fields, variables, files, outcome, cause, said) in rows {
+    for (fields, variables, files, outcome, cause, expected_text) in rows {
         let (found, by, message) = outcome_and_cause(fields, &complete_image(variables, files));
         assert_eq!((found.as_str(), by), (*outcome, *cause), "{fields}\n{variables}\n{files}\n{message}");
-        assert!(message.contains(said), "{said}: {message}");
+        assert!(message.contains(expected_text), "{expected_text}: {message}");
     }
 }
 

@@ -33,7 +33,7 @@ pub struct CodeCoverage {
     /// Whether there is PTX for the GPU that may be linked at run time.
     pub linkable: bool,
     /// Whether there may be code that is not listed.
-    pub unsaid: bool,
+    pub has_unknown_code: bool,
     /// Whether the GPU could run some code that an environment variable disables.
     pub switched_off: bool,
 }
@@ -71,7 +71,7 @@ pub fn code_coverage(
     knowledge: Knowledge,
 ) -> CodeCoverage {
     let linkable = library.linkable.iter().any(|target| ptx_runs(*target, gpu, knowledge));
-    let mut found = CodeCoverage { linkable, unsaid: library.has_unknown_code, ..CodeCoverage::default() };
+    let mut found = CodeCoverage { linkable, has_unknown_code: library.has_unknown_code, ..CodeCoverage::default() };
     for (container, number) in &library.containers {
         if container.sass.is_empty() && container.ptx.is_empty() {
             continue;

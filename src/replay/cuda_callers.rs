@@ -137,12 +137,17 @@ fn may_target_cpu_nodes(replay: Replay<'_>) -> bool {
 /// or may be absent, and neither its CUDA version nor its GPU code is known.
 pub(super) fn is_cuda_use_uncertain(replay: Replay<'_>) -> bool {
     let Component { name, cuda, code, possible_releases: may_be, .. } = replay.component;
-    let untold = cuda.is_unknown() && !code.known().is_some_and(GpuCode::has_code);
+    let nothing_known = cuda.is_unknown() && !code.known().is_some_and(GpuCode::has_code);
     let of_cuda = !may_be.is_empty() && may_be.iter().all(|one| one.cuda.known().is_some());
     let mut rows = replay.knowledge.frameworks().iter().filter(|row| row.component == *name);
     let always =
         rows.any(|row| !row.variants && row.cuda_from.is_none() && !row.optional) && !may_fall_back_without_gpu(replay);
-    untold && !of_cuda && !always && !has_cuda_label(replay) && !is_cuda_package(replay) && !is_bare_container(replay)
+    nothing_known
+        && !of_cuda
+        && !always
+        && !has_cuda_label(replay)
+        && !is_cuda_package(replay)
+        && !is_bare_container(replay)
 }
 
 /// Whether the component is a part of CUDA of any release, by the table row on which its CUDA version rests.

@@ -5,7 +5,7 @@ use crate::replay::{Basis, StartStep, StepRecord};
 
 /// Returns everything that decided a step on a host, including declared fields that override the GPU or the driver.
 pub fn deciding_facts(record: &StepRecord, host: &Host) -> Vec<Basis> {
-    let named = |wanted| record.facts.iter().any(|basis| matches!(basis, Basis::Pool(field) if field == wanted));
+    let named = |declared| record.facts.iter().any(|basis| matches!(basis, Basis::Pool(field) if field == declared));
     let mut found: Vec<Basis> = Vec::new();
     for basis in record.facts.iter() {
         found.push(basis);
@@ -18,8 +18,8 @@ pub fn deciding_facts(record: &StepRecord, host: &Host) -> Vec<Basis> {
 }
 
 /// Whether a declared pool field overrides what another field provides for a step.
-fn overrides_field(declared: PoolField, told: PoolField, step: StartStep, host: &Host) -> bool {
-    match (declared, told) {
+fn overrides_field(declared: PoolField, overridden: PoolField, step: StartStep, host: &Host) -> bool {
+    match (declared, overridden) {
         (PoolField::Brand, PoolField::Gpu) => matches!(step, StartStep::Requirement | StartStep::UserMode),
         (PoolField::ComputeCapability, PoolField::Gpu) => {
             matches!(step, StartStep::Requirement | StartStep::GpuKnown | StartStep::Code)

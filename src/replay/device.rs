@@ -63,8 +63,8 @@ pub(super) const CUDA_VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
 pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
     let host = replay.host;
     let env = replay.environment();
-    let GpuRequest { asked, facts } = replay.container_request();
-    let cite = match asked {
+    let GpuRequest { kind, facts } = replay.container_request();
+    let cite = match kind {
         GpuRequestKind::Forbidden => FORBIDDEN,
         _ if host.devices == DeviceSource::Enroot => ENROOT,
         _ if reads_value_verbatim(host) => DEVICES_AS_WRITTEN,
@@ -82,8 +82,8 @@ pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
     if wrong_mode && !reads_first {
         return by_mode();
     }
-    if let Some(name) = forbidden_mig_variable(env, host)
-        .filter(|_| uses_container_toolkit(asked) && asked != GpuRequestKind::Forbidden)
+    if let Some(name) =
+        forbidden_mig_variable(env, host).filter(|_| uses_container_toolkit(kind) && kind != GpuRequestKind::Forbidden)
     {
         let result = StepResult::Stops(ReplayFailure::refused(RefusalReason::Device));
         return StepRecord::new(
@@ -94,7 +94,7 @@ pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
         );
     }
     // The hook does not look at its mode where nothing is asked, and reads the words before it does.
-    if wrong_mode && uses_container_toolkit(asked) {
+    if wrong_mode && uses_container_toolkit(kind) {
         if !has_refused_capabilities(replay) {
             return by_mode();
         }
@@ -116,22 +116,22 @@ pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
                 VISIBLE_DEVICES_RULE,
             );
         }
-        Some(VisibleGpus::Untold) => {
+        Some(VisibleGpus::Unknown) => {
             let facts = [env.basis(CUDA_VISIBLE_DEVICES), Basis::Pool(PoolField::Gpu)];
             return StepRecord::new(StartStep::Devices, StepResult::Unknown, facts, VISIBLE_DEVICES_RULE);
         }
         Some(VisibleGpus::None | VisibleGpus::Some) | None => {}
     }
-    if let Some(untold) = env.unknown_set_variable(CUDA_VISIBLE_DEVICES).filter(|_| asked == GpuRequestKind::Gpus) {
-        return StepRecord::new(StartStep::Devices, StepResult::Unknown, [untold], VISIBLE_DEVICES_RULE);
+    if let Some(missing) = env.unknown_set_variable(CUDA_VISIBLE_DEVICES).filter(|_| kind == GpuRequestKind::Gpus) {
+        return StepRecord::new(StartStep::Devices, StepResult::Unknown, [missing], VISIBLE_DEVICES_RULE);
     }
-    if asked == GpuRequestKind::Nothing {
+    if kind == GpuRequestKind::Nothing {
         let (result, library) = result_without_devices(replay);
         return StepRecord::new(StartStep::Devices, result, facts.into_iter().flatten().chain(library), cite);
     }
-    record(match asked {
+    record(match kind {
         GpuRequestKind::Gpus => StepResult::Passes(StartRoute::Native),
-        GpuRequestKind::UntoldVariable | GpuRequestKind::UntoldDevice => StepResult::Unknown,
+        GpuRequestKind::UnknownVariable | GpuRequestKind::UnknownDevice => StepResult::Unknown,
         // No driver library is put in either, and that was told above.
         GpuRequestKind::Nothing => StepResult::NotApplicable,
         // Words that are no capability stop the hook before anybody looks for the device.
@@ -191,13 +191,13 @@ fn result_without_compute(replay: Replay<'_>) -> (StepResult, Option<Basis>) {
 /// Returns which GPUs `CUDA_VISIBLE_DEVICES` leaves visible; `None` if it is not set, or the container has no GPU.
 fn visible_gpus(env: ContainerEnv<'_>, host: &Host) -> Option<VisibleGpus> {
     let value =
-        env.get(CUDA_VISIBLE_DEVICES).filter(|_| resolve_gpu_request(env, host).asked == GpuRequestKind::Gpus)?;
+        env.get(CUDA_VISIBLE_DEVICES).filter(|_| resolve_gpu_request(env, host).kind == GpuRequestKind::Gpus)?;
     Some(VisibleGpus::from_value(value, max_gpu_count(env, host)))
 }
 
 /// Returns the device in `CUDA_VISIBLE_DEVICES` of which it is unknown whether the container has it.
 pub(super) fn unknown_visible_device<'a>(env: ContainerEnv<'a>, host: &Host) -> Option<&'a str> {
-    let value = env.value(CUDA_VISIBLE_DEVICES).filter(|_| visible_gpus(env, host) == Some(VisibleGpus::Untold))?;
+    let value = env.value(CUDA_VISIBLE_DEVICES).filter(|_| visible_gpus(env, host) == Some(VisibleGpus::Unknown))?;
     Some(value.split(',').next().unwrap_or(value).trim())
 }
 
@@ -209,7 +209,7 @@ enum VisibleGpus {
     /// At least one.
     Some,
     /// Unknown: the first entry names a GPU that may be absent.
-    Untold,
+    Unknown,
 }
 
 impl VisibleGpus {
@@ -220,7 +220,7 @@ impl VisibleGpus {
             .iter()
             .any(|prefix| first.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix)));
         if named {
-            return Self::Untold;
+            return Self::Unknown;
         }
         let digits = first.trim_start_matches('+');
         let end = digits.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(digits.len());
@@ -232,7 +232,7 @@ impl VisibleGpus {
             (Ok(0), _) => Self::Some,
             (Ok(number), Some(count)) if number < count => Self::Some,
             (_, Some(_)) => Self::None,
-            (_, None) => Self::Untold,
+            (_, None) => Self::Unknown,
         }
     }
 }
@@ -245,7 +245,7 @@ fn is_stopped_later(replay: Replay<'_>) -> bool {
     let without_libcuda = match replay.granted_capabilities() {
         GrantedCapabilities::Refused => true,
         GrantedCapabilities::Set(set) => !includes_libcuda(set),
-        GrantedCapabilities::NotAsked | GrantedCapabilities::Untold(_) => false,
+        GrantedCapabilities::NotRead | GrantedCapabilities::Unknown(_) => false,
     };
     without_libcuda || is_refused_later(replay) || libraries::stops_in_loader(replay)
 }
@@ -283,11 +283,11 @@ pub(super) fn capabilities_step(replay: Replay<'_>) -> StepRecord {
         Basis::Entry(PoolEntry::Option(ToolkitOptions::SUPPORTED_CAPABILITIES)),
     ];
     let result = match replay.granted_capabilities() {
-        GrantedCapabilities::NotAsked => {
+        GrantedCapabilities::NotRead => {
             let facts = [Basis::Pool(PoolField::Mode)];
             return StepRecord::new(StartStep::Capabilities, StepResult::NotApplicable, facts, cite);
         }
-        GrantedCapabilities::Untold(missing) => {
+        GrantedCapabilities::Unknown(missing) => {
             return StepRecord::new(StartStep::Capabilities, StepResult::Unknown, [missing], cite);
         }
         GrantedCapabilities::Refused => StepResult::Stops(ReplayFailure::refused(RefusalReason::Capability)),

@@ -19,12 +19,12 @@ fn only_a_privileged_container_configures_mig() {
     let config = "NVIDIA_VISIBLE_DEVICES = \"all\"\nNVIDIA_MIG_CONFIG_DEVICES = \"all\"";
     let monitor = "NVIDIA_VISIBLE_DEVICES = \"all\"\nNVIDIA_MIG_MONITOR_DEVICES = \"all\"";
     let privileged = format!("{LEGACY}\nprivileged = true");
-    let said = "cannot set MIG_CONFIG_DEVICES in non privileged container";
+    let message = "cannot set MIG_CONFIG_DEVICES in non privileged container";
     expect_step_results(
         StartStep::Devices,
         &[
-            (LEGACY, config, "device", said),
-            (GPUS, config, "device", said),
+            (LEGACY, config, "device", message),
+            (GPUS, config, "device", message),
             (LEGACY, monitor, "device", "cannot set MIG_MONITOR_DEVICES"),
             (&privileged, config, "passes", ""),
             (JIT, config, "passes", ""),
@@ -36,7 +36,7 @@ fn only_a_privileged_container_configures_mig() {
 
 #[test]
 fn the_hook_refuses_every_mode_but_legacy() {
-    let said = "invoking the NVIDIA Container Runtime Hook directly";
+    let message = "invoking the NVIDIA Container Runtime Hook directly";
     let orin = "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\ngpu = \"Jetson AGX Orin\"\nplatform = \"linux/arm64\"";
     let cdi = format!("{GPUS}\n[pool.host.nvidia-container-runtime]\nmode = \"cdi\"");
     let blind = format!("{cdi}\n[pool.host.nvidia-container-runtime-hook]\nskip-mode-detection = true");
@@ -44,15 +44,15 @@ fn the_hook_refuses_every_mode_but_legacy() {
     expect_step_results(
         StartStep::Devices,
         &[
-            (orin, "", "hook", said),
-            (&cdi, "", "hook", said),
+            (orin, "", "hook", message),
+            (&cdi, "", "hook", message),
             (&blind, "", "passes", ""),
             (&under, "", "passes", ""),
             (&cdi, "NVIDIA_DRIVER_CAPABILITIES = \"compute,foo\"", "capability", "(allowed 'compute')"),
-            (&cdi, "NVIDIA_DRIVER_CAPABILITIES = \"compute\"", "hook", said),
+            (&cdi, "NVIDIA_DRIVER_CAPABILITIES = \"compute\"", "hook", message),
             (&cdi, "NVIDIA_MIG_CONFIG_DEVICES = \"all\"", "device", "cannot set MIG_CONFIG_DEVICES"),
-            (&cdi.replace("1.17.8", "1.13.5"), "NVIDIA_DRIVER_CAPABILITIES = \"compute,foo\"", "hook", said),
-            (&cdi.replace("1.17.8", "1.13.5"), "NVIDIA_MIG_CONFIG_DEVICES = \"all\"", "hook", said),
+            (&cdi.replace("1.17.8", "1.13.5"), "NVIDIA_DRIVER_CAPABILITIES = \"compute,foo\"", "hook", message),
+            (&cdi.replace("1.17.8", "1.13.5"), "NVIDIA_MIG_CONFIG_DEVICES = \"all\"", "hook", message),
             (GPUS, "", "passes", ""),
             ("launch = \"docker-gpus\"\nmode = \"cdi\"\ntoolkit = \"1.17.8\"", "", "passes", ""),
         ],
@@ -154,24 +154,24 @@ fn the_first_failure_is_reported() {
 }
 
 #[test]
-fn an_unseen_variable_is_unknown_only_where_it_is_read() {
-    let unseen = image_from_description("cuda_runtime = \"12.4\"\nbase = \"registry.example.com/own:1\"\n");
+fn an_unknown_variable_matters_only_where_it_is_read() {
+    let image = image_from_description("cuda_runtime = \"12.4\"\nbase = \"registry.example.com/own:1\"\n");
     for (fields, expected) in [
         (LEGACY, "unknown"),
         (GPUS, "passes"),
         ("launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\nenv = { NVIDIA_VISIBLE_DEVICES = \"all\" }", "passes"),
     ] {
         for host in pool_hosts(fields) {
-            assert_eq!(step_result_and_text(&unseen, &host, StartStep::Devices).0, expected, "{fields}");
+            assert_eq!(step_result_and_text(&image, &host, StartStep::Devices).0, expected, "{fields}");
         }
     }
 }
 
 #[test]
 fn an_unknown_selection_of_gpus_is_not_all_gpus() {
-    let found = |untold: &str, fields: &str| {
+    let found = |unknown_variable: &str, fields: &str| {
         let image = image_from_description(&format!(
-            "env_unknown = [\"{untold}\"]\ncuda_runtime = \"12.4\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n\
+            "env_unknown = [\"{unknown_variable}\"]\ncuda_runtime = \"12.4\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n\
              [[gpu_code]]\nsass = [\"sm_80\"]\nptx = []\n"
         ));
         step_result_and_text(&image, &pool_hosts(fields)[0], StartStep::Devices).0

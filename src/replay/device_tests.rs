@@ -38,7 +38,7 @@ fn the_nvidia_runtime_obeys_the_variable() {
 }
 
 #[test]
-fn doubles_put_an_empty_name_in_front() {
+fn duplicate_devices_add_an_empty_name() {
     expect_step_results(
         StartStep::Devices,
         &[
@@ -174,7 +174,7 @@ fn csv_mode_reads_device_names_since_one_toolkit_release() {
         )
     };
     let (old, new, two) = (orin("1.18.2", 1), orin("1.19.0", 1), orin("1.19.0", 2));
-    let said = "failed to construct device spec generators: unsupported device id: ";
+    let message = "failed to construct device spec generators: unsupported device id: ";
     expect_step_results(
         StartStep::Devices,
         &[
@@ -183,11 +183,11 @@ fn csv_mode_reads_device_names_since_one_toolkit_release() {
             (&old, "NVIDIA_VISIBLE_DEVICES = \"\"", "no-gpu 35", ""),
             (&new, "NVIDIA_VISIBLE_DEVICES = \"0\"", "passes", ""),
             (&new, "NVIDIA_VISIBLE_DEVICES = \"all\"", "passes", ""),
-            (&new, "NVIDIA_VISIBLE_DEVICES = \"1\"", "device", &format!("{said}1")),
-            (&new, "NVIDIA_VISIBLE_DEVICES = \"00\"", "device", &format!("{said}00")),
-            (&new, "NVIDIA_VISIBLE_DEVICES = \"GPU-8d2f\"", "device", &format!("{said}GPU-8d2f")),
+            (&new, "NVIDIA_VISIBLE_DEVICES = \"1\"", "device", &format!("{message}1")),
+            (&new, "NVIDIA_VISIBLE_DEVICES = \"00\"", "device", &format!("{message}00")),
+            (&new, "NVIDIA_VISIBLE_DEVICES = \"GPU-8d2f\"", "device", &format!("{message}GPU-8d2f")),
             (&two, "NVIDIA_VISIBLE_DEVICES = \"1\"", "passes", ""),
-            (&two, "NVIDIA_VISIBLE_DEVICES = \"2\"", "device", &format!("{said}2")),
+            (&two, "NVIDIA_VISIBLE_DEVICES = \"2\"", "device", &format!("{message}2")),
             (&two, "NVIDIA_VISIBLE_DEVICES = \"GPU-8d2f\"", "unknown", ""),
         ],
     );
@@ -197,16 +197,16 @@ fn csv_mode_reads_device_names_since_one_toolkit_release() {
 fn runtime_cdi_names_cannot_be_mixed_with_others() {
     let cdi = format!("{COUNTED_JIT}\n[pool.host.nvidia-container-runtime]\nmode = \"cdi\"");
     let asks = |names: &str| format!("NVIDIA_VISIBLE_DEVICES = \"{names}\"");
-    let said = "vendor 'runtime.nvidia.com' is not supported";
+    let message = "vendor 'runtime.nvidia.com' is not supported";
     expect_step_results(
         StartStep::Devices,
         &[
             (COUNTED_JIT, &asks("runtime.nvidia.com/gpu=0,1"), "passes", ""),
             (COUNTED_JIT, &asks("runtime.nvidia.com/gpu=0,runtime.nvidia.com/gpu=1"), "passes", ""),
-            (COUNTED_JIT, &asks("0,nvidia.com/gpu=1"), "device", said),
-            (COUNTED_JIT, &asks("runtime.nvidia.com/gpu=0,nvidia.com/gpu=1"), "device", said),
+            (COUNTED_JIT, &asks("0,nvidia.com/gpu=1"), "device", message),
+            (COUNTED_JIT, &asks("runtime.nvidia.com/gpu=0,nvidia.com/gpu=1"), "device", message),
             (&cdi, &asks("0,nvidia.com/gpu=1"), "passes", ""),
-            (&cdi, &asks("0,runtime.nvidia.com/gpu=1"), "device", said),
+            (&cdi, &asks("0,runtime.nvidia.com/gpu=1"), "device", message),
             (COUNTED, &asks("0,nvidia.com/gpu=1"), "device", "nvidia.com/gpu=1: unknown device"),
         ],
     );
@@ -262,14 +262,14 @@ fn the_image_variable_applies_with_cdi_cri_under_the_nvidia_runtime() {
 fn volume_mounts_depend_on_the_configuration() {
     let base = "launch = \"kubernetes\"\ntoolkit = \"1.17.8\"\ndevice_list_strategy = \"volume-mounts\"";
     let option = "accept-nvidia-visible-devices-as-volume-mounts";
-    let taken = format!("{base}\n[pool.host]\n{option} = true");
+    let accepting = format!("{base}\n[pool.host]\n{option} = true");
     let refused = format!("{base}\n[pool.host]\n{option} = false");
     let ignored = format!("{refused}\naccept-nvidia-visible-devices-envvar-when-unprivileged = false");
     let folder = "device error: /var/run/nvidia-container-devices: unknown device";
     expect_step_results(
         StartStep::Devices,
         &[
-            (&taken, "NVIDIA_VISIBLE_DEVICES = \"void\"", "passes", ""),
+            (&accepting, "NVIDIA_VISIBLE_DEVICES = \"void\"", "passes", ""),
             (&refused, "NVIDIA_VISIBLE_DEVICES = \"all\"", "device", folder),
             (&ignored, "NVIDIA_VISIBLE_DEVICES = \"all\"", "no-gpu 35", ""),
         ],
@@ -285,12 +285,12 @@ fn a_swarm_resource_replaces_the_variable() {
     let jit = format!("{JIT}\n[pool.host]\nswarm-resource = \"DOCKER_RESOURCE_GPU\"");
     let newer = jit.replace("1.18.2", "1.19.0");
     let given = "NVIDIA_VISIBLE_DEVICES = \"void\"\nDOCKER_RESOURCE_GPU = \"0\"";
-    let taken = "NVIDIA_VISIBLE_DEVICES = \"all\"\nDOCKER_RESOURCE_GPU = \"void\"";
+    let voided = "NVIDIA_VISIBLE_DEVICES = \"all\"\nDOCKER_RESOURCE_GPU = \"void\"";
     expect_step_results(
         StartStep::Devices,
         &[
             (&hook, given, "passes", ""),
-            (&hook, taken, "no-gpu 35", "is `void`"),
+            (&hook, voided, "no-gpu 35", "is `void`"),
             (&hook, "NVIDIA_VISIBLE_DEVICES = \"all\"", "passes", ""),
             // Before 1.19 the hook alone reads the option.
             (&jit, given, "no-gpu 35", ""),

@@ -46,7 +46,7 @@ fn sample_images() -> Vec<ImageFacts> {
 fn undecided_images_are_undecided_on_all_hosts() {
     let knowledge = Knowledge::built_in();
     let images = sample_images();
-    let (mut told_open, mut others) = (0, 0);
+    let (mut undecided, mut others) = (0, 0);
     for fields in [
         "driver = \"525.60.13\"\ngpu = [\"T4\", \"L4\", \"B200\", \"NVIDIA H100 80GB HBM3\", \"Tesla P100\"]\n",
         "driver = [\"470.182.03\", \"535.161.08\", \"580.95.05\"]\nlaunch = \"kubernetes\"\ntoolkit = \"1.17.8\"\n",
@@ -64,11 +64,11 @@ fn undecided_images_are_undecided_on_all_hosts() {
             let open = is_undecided(&pairs, &names, &mut ReplayCache::default(), &mut first, knowledge);
             let wide = pairs.len() > MAX_LISTED_HOSTS;
             assert_eq!(open, wide && unsettled && !fails, "{fields}");
-            told_open += usize::from(open);
+            undecided += usize::from(open);
             others += usize::from(!open);
         }
     }
-    assert!(told_open > 5 && others > 10, "{told_open} {others}");
+    assert!(undecided > 5 && others > 10, "{undecided} {others}");
 }
 
 /// An unreachable goal is missed by the verdicts on all hosts, in any order of tests; many goals are unreachable.
@@ -116,16 +116,16 @@ fn an_unreachable_start_fails_on_every_host() {
         pool_hosts("driver = [\"470.182.03\", \"580.95.05\"]\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n");
     let mut doubts = ImprovementGoals::default();
     doubts.set_goal(POOL, ImprovementGoal::Somewhere);
-    let mut told = Vec::new();
+    let mut results = Vec::new();
     for image in sample_images().iter().chain(&sample_images()) {
         let pairs: Vec<_> = hosts.iter().map(|host| (image, host)).collect();
         let list = pool_verdicts(&pairs, knowledge);
         let fails = matches!(list[0].fate, Some(StartupResult::Fails(_)));
         let hopeless = doubts.is_unreachable(POOL, &pairs, &mut ReplayCache::default(), knowledge);
         assert!(!hopeless || fails, "{:?}", list[0].fate);
-        told.push(hopeless);
+        results.push(hopeless);
     }
-    assert!(told.contains(&true) && told.contains(&false), "{told:?}");
+    assert!(results.contains(&true) && results.contains(&false), "{results:?}");
 }
 
 #[test]

@@ -148,7 +148,7 @@ fn describe_devices_step(replay: Replay<'_>, record: &StepRecord) -> String {
         }
         StepResult::Stops(wall)
             if forbidden_mig_variable(env, host).is_some()
-                || resolve_gpu_request(env, host).asked == GpuRequestKind::Forbidden =>
+                || resolve_gpu_request(env, host).kind == GpuRequestKind::Forbidden =>
         {
             format!("{}{}", failure_message(replay, wall), unprivileged_default_note(host))
         }
@@ -157,7 +157,7 @@ fn describe_devices_step(replay: Replay<'_>, record: &StepRecord) -> String {
             "no GPU in the container, and the program ends before it needs one".to_owned()
         }
         StepResult::NotApplicable => "no GPU in the container, and the program uses the stub of the image".to_owned(),
-        _ if by_image && resolve_gpu_request(env, host).asked == GpuRequestKind::DriverOnly => {
+        _ if by_image && resolve_gpu_request(env, host).kind == GpuRequestKind::DriverOnly => {
             format!("{variable} requests driver files without a GPU")
         }
         _ if by_image => "the environment requests GPUs".to_owned(),
@@ -299,7 +299,7 @@ fn describe_code(replay: Replay<'_>, record: &StepRecord) -> String {
         ValueState::Known(value) => value.to_string(),
         ValueState::Absent { .. } | ValueState::Unknown(_) => String::new(),
     };
-    let told = match record.result {
+    let description = match record.result {
         StepResult::NotSeen => return format!("the GPU code of {name} is unknown"),
         StepResult::NotApplicable => return format!("{name} has no GPU code to check"),
         StepResult::Stops(wall) if list.is_empty() => {
@@ -329,7 +329,11 @@ fn describe_code(replay: Replay<'_>, record: &StepRecord) -> String {
         _ => format!("{name} has {list}: native code for {}", gpu_name(replay)),
     };
     let idle = gpu_code::unusable_optional_libraries(replay);
-    if idle.is_empty() { told } else { format!("{told}; not counted, without code for it: {}", idle.join(", ")) }
+    if idle.is_empty() {
+        description
+    } else {
+        format!("{description}; not counted, without code for it: {}", idle.join(", "))
+    }
 }
 
 /// Returns notes that do not change the verdict: libraries without which the program uses no GPU.

@@ -42,7 +42,7 @@ fn stops_without_gpu(step: &StepRecord) -> bool {
 /// Returns the cause of a container without a usable GPU.
 fn no_gpu_cause(replay: Replay<'_>) -> Option<FailureCause> {
     if stops_without_gpu(&device::devices_step(replay))
-        || !uses_container_toolkit(resolve_gpu_request(replay.environment(), replay.host).asked)
+        || !uses_container_toolkit(resolve_gpu_request(replay.environment(), replay.host).kind)
     {
         return no_device_cause(replay);
     }
@@ -58,8 +58,8 @@ fn no_gpu_cause(replay: Replay<'_>) -> Option<FailureCause> {
 fn no_device_cause(replay: Replay<'_>) -> Option<FailureCause> {
     let host = replay.host;
     let env = replay.environment();
-    let GpuRequest { asked, facts } = resolve_gpu_request(env, host);
-    match (asked, facts.first().copied().flatten()) {
+    let GpuRequest { kind, facts } = resolve_gpu_request(env, host);
+    match (kind, facts.first().copied().flatten()) {
         (GpuRequestKind::Gpus, _) => Some(FailureCause::Hidden),
         (GpuRequestKind::DriverOnly, _) => Some(FailureCause::DriverOnly),
         (_, Some(Basis::Pool(PoolField::Gpu))) => Some(FailureCause::NoneHanded),
@@ -84,7 +84,7 @@ fn refusal_cause(replay: Replay<'_>, reason: RefusalReason) -> Option<FailureCau
         RefusalReason::MalformedRequirement => FailureCause::MalformedRequirement,
         RefusalReason::Capability => FailureCause::Capability,
         RefusalReason::Hook => FailureCause::Hook,
-        RefusalReason::Device => match resolve_gpu_request(replay.environment(), host).asked {
+        RefusalReason::Device => match resolve_gpu_request(replay.environment(), host).kind {
             GpuRequestKind::Forbidden => FailureCause::VariableForbidden,
             _ if forbidden_mig_variable(replay.environment(), host).is_some() => FailureCause::MigVariable,
             GpuRequestKind::Mixed => FailureCause::MixedDevices,

@@ -86,7 +86,7 @@ fn explain_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames
 fn message_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames) -> String {
     let title = failure_title_with_values(replay, wall, named);
     let possible: Vec<String> = wall.codes().possible.iter().map(u16::to_string).collect();
-    let said = match (wall.codes().certain, possible.as_slice()) {
+    let error_text = match (wall.codes().certain, possible.as_slice()) {
         (Some(code), _) => match replay.knowledge.error(code) {
             Some(row) => format!("error {code}: {}", row.text),
             None => format!("error {code}"),
@@ -99,8 +99,8 @@ fn message_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames
         Outcome::Refused => refusal_messages::refusal_message(replay, wall.reason()),
         Outcome::LibraryMissing if wall.codes().certain.is_none() => library_messages::missing_library_message(replay),
         Outcome::CpuOnly => format!("no error, and no GPU is used: {title}"),
-        _ if said.is_empty() => title,
-        _ => format!("{said}: {title}"),
+        _ if error_text.is_empty() => title,
+        _ => format!("{error_text}: {title}"),
     }
 }
 

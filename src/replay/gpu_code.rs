@@ -239,7 +239,7 @@ fn library_code_result(replay: Replay<'_>, coverage: CodeCoverage, compiler: Ptx
     let codes = replay.component.error_codes;
     match coverage.share(coverage.runnable()) {
         CoverageShare::Part => return StepResult::Unknown,
-        CoverageShare::None if coverage.linkable || coverage.unsaid => return StepResult::Unknown,
+        CoverageShare::None if coverage.linkable || coverage.has_unknown_code => return StepResult::Unknown,
         CoverageShare::None if coverage.switched_off => return stop_with_disabled_code(replay),
         CoverageShare::None => return stop_without_code(replay),
         CoverageShare::Most => {}
@@ -360,7 +360,7 @@ pub(super) fn unusable_optional_libraries(replay: Replay<'_>) -> Vec<&str> {
     let others = code.libraries.iter().filter(|library| !is_table_library(replay, library));
     let idle = others.filter(|library| {
         let coverage = coverage_in_container(replay, library, capability);
-        coverage.all > 0 && !coverage.linkable && !coverage.unsaid && coverage.runnable() == 0
+        coverage.all > 0 && !coverage.linkable && !coverage.has_unknown_code && coverage.runnable() == 0
     });
     idle.map(|library| library.file.as_str()).collect()
 }
@@ -462,9 +462,9 @@ mod tests {
             (torch("1.13.1+cu117"), orin, "not seen"),
             (torch("1.12.1+cu113"), "L4", "not seen"),
         ] {
-            let (result, told) =
+            let (result, message) =
                 step_result_and_text(&image_from_description(&text), &pool_hosts(&pool(gpu))[0], StartStep::Code);
-            assert_eq!(result, expected, "{text} {gpu}: {told}");
+            assert_eq!(result, expected, "{text} {gpu}: {message}");
         }
     }
 
@@ -483,9 +483,9 @@ mod tests {
                 "no-kernel-image 209",
             ),
         ] {
-            let (result, told) =
+            let (result, message) =
                 step_result_and_text(&image_from_description(text), &pool_hosts(pool)[0], StartStep::Code);
-            assert_eq!(result, expected, "{text} {pool}: {told}");
+            assert_eq!(result, expected, "{text} {pool}: {message}");
         }
     }
 }

@@ -32,22 +32,22 @@ pub(super) enum GpuRequestKind {
     /// Devices are requested that an unprivileged container may not request; the hook fails.
     Forbidden,
     /// The variable is set to a value that is unknown.
-    UntoldVariable,
+    UnknownVariable,
     /// Devices are requested of which it is unknown whether the node has them.
-    UntoldDevice,
+    UnknownDevice,
 }
 
 /// A device request, with the facts on which it rests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GpuRequest {
-    pub(super) asked: GpuRequestKind,
+    pub(super) kind: GpuRequestKind,
     pub(super) facts: [Option<Basis>; 3],
 }
 
 impl GpuRequest {
     /// Creates a request.
-    fn new(asked: GpuRequestKind, facts: [Option<Basis>; 3]) -> Self {
-        Self { asked, facts }
+    fn new(kind: GpuRequestKind, facts: [Option<Basis>; 3]) -> Self {
+        Self { kind, facts }
     }
 }
 
@@ -81,13 +81,13 @@ pub(super) fn resolve_gpu_request(env: ContainerEnv<'_>, host: &Host) -> GpuRequ
         ),
         DeviceSource::Mounts => {
             let strategy = Some(Basis::Pool(PoolField::Strategy));
-            let asked = match (host.options.accept_mounts, reads_visible_devices(host)) {
-                (true, _) => handed.asked,
+            let kind = match (host.options.accept_mounts, reads_visible_devices(host)) {
+                (true, _) => handed.kind,
                 // The variable then holds the mounts' folder, which is no device.
                 (false, true) => GpuRequestKind::Missing,
                 (false, false) => request_of_unread_variable(host),
             };
-            GpuRequest::new(asked, [option(ToolkitOptions::ACCEPT_MOUNTS), strategy, None])
+            GpuRequest::new(kind, [option(ToolkitOptions::ACCEPT_MOUNTS), strategy, None])
         }
         DeviceSource::Environment | DeviceSource::LaunchAndEnvironment | DeviceSource::Enroot => {
             request_from_environment(env, host)
@@ -129,12 +129,12 @@ fn request_from_environment(env: ContainerEnv<'_>, host: &Host) -> GpuRequest {
     let swarm = set_swarm_variables(env, host);
     let name = swarm.first().copied().unwrap_or(VISIBLE_DEVICES_VARIABLE);
     let basis = Some(env.basis(name));
-    let untold = env.unknown_variable(name).or_else(|| {
+    let missing = env.unknown_variable(name).or_else(|| {
         let unset = env.value(name).is_none() && !from_enroot;
         env.missing_legacy_fact().filter(|_| unset)
     });
-    if untold.is_some() {
-        return GpuRequest::new(GpuRequestKind::UntoldVariable, [untold, launch, None]);
+    if missing.is_some() {
+        return GpuRequest::new(GpuRequestKind::UnknownVariable, [missing, launch, None]);
     }
     let value = device_list_value(env, &swarm);
     let legacy = !from_enroot && is_legacy_image(&env);
@@ -151,15 +151,15 @@ fn request_from_environment(env: ContainerEnv<'_>, host: &Host) -> GpuRequest {
             [Some(option), basis, Some(Basis::Pool(PoolField::Privileged))],
         );
     }
-    let asked = match request {
+    let kind = match request {
         DeviceRequest::Nothing => GpuRequestKind::Nothing,
         DeviceRequest::DriverOnly => request_of_none(host),
         DeviceRequest::All => GpuRequestKind::Gpus,
         DeviceRequest::Listed => check_device_list(value.as_deref().unwrap_or_default(), host),
     };
     let count =
-        matches!(asked, GpuRequestKind::Missing | GpuRequestKind::UntoldDevice).then_some(Basis::Pool(PoolField::Gpu));
-    GpuRequest::new(asked, [basis, because.or(count), launch])
+        matches!(kind, GpuRequestKind::Missing | GpuRequestKind::UnknownDevice).then_some(Basis::Pool(PoolField::Gpu));
+    GpuRequest::new(kind, [basis, because.or(count), launch])
 }
 
 /// Returns how many GPUs a container has at most: no more than the node has, and no more than the device list names.
@@ -246,15 +246,15 @@ fn check_device_list(value: &str, host: &Host) -> GpuRequestKind {
     if has_duplicate_device(value) && matches!(host.mode, Mode::JitCdi | Mode::Cdi) {
         return request_of_none(host);
     }
-    let mut untold = false;
+    let mut has_unknown = false;
     for name in considered_device_names(value, host) {
         match is_device_present(name, host) {
             Some(true) => {}
             Some(false) => return GpuRequestKind::Missing,
-            None => untold = true,
+            None => has_unknown = true,
         }
     }
-    if untold { GpuRequestKind::UntoldDevice } else { GpuRequestKind::Gpus }
+    if has_unknown { GpuRequestKind::UnknownDevice } else { GpuRequestKind::Gpus }
 }
 
 /// Whether a list names a device twice.
@@ -346,17 +346,17 @@ fn is_uuid(text: &str) -> bool {
 }
 
 /// Returns the first device of the list whose presence on the node is `wanted`.
-pub(super) fn first_device_with(env: ContainerEnv<'_>, host: &Host, wanted: Option<bool>) -> Option<String> {
+pub(super) fn first_device_with(env: ContainerEnv<'_>, host: &Host, presence: Option<bool>) -> Option<String> {
     if host.devices == DeviceSource::Mounts {
         return Some("/var/run/nvidia-container-devices".to_owned());
     }
     let value = device_list_value(env, &set_swarm_variables(env, host))?;
-    if wanted == Some(false) && host.mode == Mode::Cdi && has_duplicate_device(&value) {
+    if presence == Some(false) && host.mode == Mode::Cdi && has_duplicate_device(&value) {
         return Some("none".to_owned());
     }
     considered_device_names(&value, host)
         .into_iter()
-        .find(|name| is_device_present(name, host) == wanted)
+        .find(|name| is_device_present(name, host) == presence)
         .map(str::to_owned)
 }
 
@@ -371,7 +371,7 @@ pub(super) fn requests_only_cdi_names(env: ContainerEnv<'_>, host: &Host) -> boo
 
 /// Whether the environment certainly requests no devices.
 pub(super) fn requests_no_devices(env: ContainerEnv<'_>, host: &Host) -> bool {
-    request_from_environment(env, host).asked == GpuRequestKind::Nothing
+    request_from_environment(env, host).kind == GpuRequestKind::Nothing
 }
 
 /// Returns the value of the variable that decided, for messages.
@@ -380,8 +380,8 @@ pub(super) fn device_list_text(env: ContainerEnv<'_>, host: &Host) -> Option<Str
 }
 
 /// Whether a request makes the container toolkit do anything in this container.
-pub(super) fn uses_container_toolkit(asked: GpuRequestKind) -> bool {
-    asked != GpuRequestKind::Nothing
+pub(super) fn uses_container_toolkit(kind: GpuRequestKind) -> bool {
+    kind != GpuRequestKind::Nothing
 }
 
 /// Returns a MIG variable that only a privileged container may set, if this unprivileged one sets it.

@@ -15,9 +15,9 @@ pub(super) const NVIDIA_DRIVER_CAPABILITIES: &str = "NVIDIA_DRIVER_CAPABILITIES"
 #[derive(Clone, Copy, Debug)]
 pub(super) enum GrantedCapabilities {
     /// The variable is not read.
-    NotAsked,
+    NotRead,
     /// Unknown, because this fact is missing.
-    Untold(Basis),
+    Unknown(Basis),
     /// The container is not created.
     Refused,
     /// These capabilities.
@@ -27,7 +27,7 @@ pub(super) enum GrantedCapabilities {
 impl PartialEq for GrantedCapabilities {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::NotAsked, Self::NotAsked) | (Self::Refused, Self::Refused) | (Self::Untold(_), Self::Untold(_)) => {
+            (Self::NotRead, Self::NotRead) | (Self::Refused, Self::Refused) | (Self::Unknown(_), Self::Unknown(_)) => {
                 true
             }
             (Self::Set(one), Self::Set(other)) => one == other,
@@ -52,14 +52,14 @@ pub(super) fn capability_reading(host: &Host) -> DriverCapabilitySyntax {
 pub(super) fn resolve_capabilities(
     env: ContainerEnv<'_>,
     host: &Host,
-    asked: GpuRequestKind,
+    request: GpuRequestKind,
     capability: &str,
 ) -> GrantedCapabilities {
-    if host.mode != Mode::Legacy || !uses_container_toolkit(asked) {
-        return GrantedCapabilities::NotAsked;
+    if host.mode != Mode::Legacy || !uses_container_toolkit(request) {
+        return GrantedCapabilities::NotRead;
     }
     if let Some(missing) = env.unknown_variable(NVIDIA_DRIVER_CAPABILITIES) {
-        return GrantedCapabilities::Untold(missing);
+        return GrantedCapabilities::Unknown(missing);
     }
     let value = env.value(NVIDIA_DRIVER_CAPABILITIES);
     if host.devices == DeviceSource::Enroot {
@@ -69,10 +69,10 @@ pub(super) fn resolve_capabilities(
     let set =
         |legacy| DriverCapabilities::granted_by_syntax(capability_reading(host), value, legacy, default, supported);
     let found = |legacy| set(legacy).map_or(GrantedCapabilities::Refused, GrantedCapabilities::Set);
-    let brought = |legacy| set(legacy).map(|set| includes_libraries(set, capability));
+    let includes = |legacy| set(legacy).map(|set| includes_libraries(set, capability));
     match env.missing_legacy_fact() {
         // A legacy image gets more; often that makes no difference here.
-        Some(missing) if brought(true) != brought(false) => GrantedCapabilities::Untold(missing),
+        Some(missing) if includes(true) != includes(false) => GrantedCapabilities::Unknown(missing),
         Some(_) => found(false),
         None => found(is_legacy_image(&env)),
     }

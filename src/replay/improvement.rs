@@ -271,7 +271,7 @@ impl<'a> ComponentReplays<'_, 'a> {
         let mut ends = GoalProgress {
             few: self.pairs.len() <= MAX_LISTED_HOSTS,
             left: steps.clone(),
-            told: Vec::new(),
+            results: Vec::new(),
             starts: true,
         };
         let mut any = false;
@@ -327,7 +327,7 @@ struct GoalProgress<'a> {
     /// The steps of the goal that no host has shown not to pass.
     left: BTreeSet<StartStep>,
     /// The first host with each distinct result.
-    told: Vec<HostResult<'a>>,
+    results: Vec<HostResult<'a>>,
     /// Whether the component starts on all replayed hosts.
     starts: bool,
 }
@@ -354,7 +354,7 @@ impl<'a> GoalProgress<'a> {
     ) -> bool {
         let (Replay { image, component, host, .. }, fate) = (one, end.fate);
         let known = |other: &HostResult<'_>| has_same_result(other, image, component, end);
-        if !self.few && self.told.iter().any(known) {
+        if !self.few && self.results.iter().any(known) {
             return false;
         }
         let whole = shared.replay_all_steps(one);
@@ -365,7 +365,7 @@ impl<'a> GoalProgress<'a> {
             }
             worse |= matches!(step.result, StepResult::Stops(_)) && !sought.contains(&step.step);
         }
-        self.told.push(HostResult { host, image, component, fate, steps: whole.steps().copied().collect() });
+        self.results.push(HostResult { host, image, component, fate, steps: whole.steps().copied().collect() });
         let starts = matches!(fate, StartupResult::Starts(_));
         self.starts &= starts;
         !starts && (worse || self.left.is_empty())

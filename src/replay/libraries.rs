@@ -131,15 +131,15 @@ fn library_record(
 fn driver_library_facts(replay: Replay<'_>, stops: bool) -> BasisList {
     let (env, host) = (replay.environment(), replay.host);
     let request = replay.container_request();
-    if stops && !uses_container_toolkit(request.asked) {
+    if stops && !uses_container_toolkit(request.kind) {
         return BasisList::new(request.facts.into_iter().flatten());
     }
     if stops && host.launch == Launch::Gke {
         return BasisList::new([env.basis(loader::SEARCH_PATH), Basis::Pool(PoolField::Launch)]);
     }
     let option = Basis::Entry(PoolEntry::Option(ToolkitOptions::SUPPORTED_CAPABILITIES));
-    let asked = [env.basis(NVIDIA_DRIVER_CAPABILITIES), Basis::Pool(PoolField::Mode), option];
-    BasisList::new(asked.into_iter().filter(|_| host.mode == Mode::Legacy))
+    let capability_facts = [env.basis(NVIDIA_DRIVER_CAPABILITIES), Basis::Pool(PoolField::Mode), option];
+    BasisList::new(capability_facts.into_iter().filter(|_| host.mode == Mode::Legacy))
 }
 
 /// Returns the worst availability of several libraries.
@@ -152,7 +152,7 @@ pub(super) fn library_availability(replay: Replay<'_>, library: &RequiredLibrary
     match library.provider {
         LibraryProvider::Image => LibraryAvailability::Yes,
         LibraryProvider::Absent => LibraryAvailability::No,
-        LibraryProvider::Unseen => LibraryAvailability::Unseen,
+        LibraryProvider::Unknown => LibraryAvailability::Unseen,
         LibraryProvider::Unfound => LibraryAvailability::Unfound,
         LibraryProvider::Driver(capability) => driver_library_availability(replay, &library.name, capability),
     }
@@ -162,18 +162,18 @@ pub(super) fn library_availability(replay: Replay<'_>, library: &RequiredLibrary
 /// variable, and nothing is added without a device request.
 fn driver_library_availability(replay: Replay<'_>, name: &str, capability: &str) -> LibraryAvailability {
     let host = replay.host;
-    let asked = replay.container_request().asked;
+    let kind = replay.container_request().kind;
     let outside = match replay.granted_capabilities_for(capability) {
-        GrantedCapabilities::NotAsked => !uses_container_toolkit(asked),
+        GrantedCapabilities::NotRead => !uses_container_toolkit(kind),
         GrantedCapabilities::Set(set) => !includes_libraries(set, capability),
         // Of the latter the container is not created at all.
-        GrantedCapabilities::Untold(_) | GrantedCapabilities::Refused => return LibraryAvailability::Unseen,
+        GrantedCapabilities::Unknown(_) | GrantedCapabilities::Refused => return LibraryAvailability::Unseen,
     };
     match outside {
         true if host.toolkit_newer => LibraryAvailability::Unseen,
         true if name == LIBCUDA => image_libcuda_availability(replay),
         true => LibraryAvailability::No,
-        false if asked == GpuRequestKind::UntoldVariable => LibraryAvailability::Unseen,
+        false if kind == GpuRequestKind::UnknownVariable => LibraryAvailability::Unseen,
         false if host.launch == Launch::Gke => gke_library_availability(replay, name),
         false => LibraryAvailability::Yes,
     }

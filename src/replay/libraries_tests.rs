@@ -166,7 +166,7 @@ fn libraries_follow_the_granted_capabilities() {
     let old = "launch = \"docker-gpus\"\ntoolkit = \"1.3.0\"";
     let enroot = "launch = \"enroot\"\ntoolkit = \"1.17.8\"\nenv = { NVIDIA_VISIBLE_DEVICES = \"all\" }";
     let nothing = "launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"";
-    for (asked, library, pool, there) in [
+    for (capabilities, library, pool, there) in [
         ("video,utility", "libcuda.so.1", gpus, true),
         ("video,utility", "libnvidia-ptxjitcompiler.so.1", gpus, true),
         ("display", "libGLX_nvidia.so.0", gpus, true),
@@ -183,10 +183,10 @@ fn libraries_follow_the_granted_capabilities() {
         ("all", "libnvcuvid.so.1", enroot, true),
         ("all", "libcuda.so.1", nothing, false),
     ] {
-        let env = format!("NVIDIA_DRIVER_CAPABILITIES = \"{asked}\"");
+        let env = format!("NVIDIA_DRIVER_CAPABILITIES = \"{capabilities}\"");
         let (_, later, _) = library_results_on(&env, &format!("opens = [\"{library}\"]"), pool);
         let expected = if there { StepResult::Passes(StartRoute::Native) } else { StepResult::FailsLater };
-        assert_eq!(later, expected, "{library} of `{asked}`: {pool}");
+        assert_eq!(later, expected, "{library} of `{capabilities}`: {pool}");
     }
 }
 
@@ -219,8 +219,8 @@ fn only_missing_libraries_decide_and_are_explained() {
         let record = libraries_step(replay);
         assert!(matches!(record.result, StepResult::Stops(_)), "{asks}");
         assert_eq!(record.facts.iter().count(), facts, "{env} {asks}");
-        let said = describe_library_step(replay, &record);
-        assert!(said.ends_with(searched), "{said}");
+        let message = describe_library_step(replay, &record);
+        assert!(message.ends_with(searched), "{message}");
     }
 }
 
@@ -233,8 +233,8 @@ fn step_results(fields: &str, head: &str, files: &str, asks: &str) -> ([String; 
     let hosts = crate::replay::step_tests::pool_hosts(fields);
     let on = |step| crate::replay::step_tests::step_result_and_text(&image, &hosts[0], step);
     let found = [StartStep::Devices, StartStep::Capabilities, StartStep::Libraries].map(on);
-    let said = found[2].1.clone();
-    (found.map(|(word, _)| word), said)
+    let text = found[2].1.clone();
+    (found.map(|(word, _)| word), text)
 }
 
 /// The loader comes before the first call of CUDA, so that there is no code where it stops.
@@ -252,20 +252,20 @@ fn a_program_linked_with_libcuda_stops_in_the_loader_without_it() {
     let hidden = "NVIDIA_VISIBLE_DEVICES = \"all\", CUDA_VISIBLE_DEVICES = \"\"";
     let utility = "NVIDIA_DRIVER_CAPABILITIES = \"utility\"";
     let (linked, opens) = ("needs = [\"libcuda.so.1\"]", "opens = [\"libcuda.so.1\"]");
-    let (gone, here) = ("needs = [\"libgone.so.1\"]", "needs = [\"libhere.so.1\"]");
-    let (baked, beside) = ("\"/usr/lib64/libcuda.so.535.54.03\" = {}\n", "\"/opt/libcuda.so.535.54.03\" = {}\n");
+    let (absent, here) = ("needs = [\"libgone.so.1\"]", "needs = [\"libhere.so.1\"]");
+    let (baked, elsewhere) = ("\"/usr/lib64/libcuda.so.535.54.03\" = {}\n", "\"/opt/libcuda.so.535.54.03\" = {}\n");
     let missing = "library-missing";
     for (pool, files, asks, expected, says) in [
         (legacy, "", linked, ["n/a", "n/a", missing], "NVIDIA_VISIBLE_DEVICES is not set"),
         (jit, "", linked, ["n/a", "n/a", missing], "NVIDIA_VISIBLE_DEVICES is not set"),
         (&env(legacy, "NVIDIA_VISIBLE_DEVICES = \"void\""), "", linked, ["n/a", "n/a", missing], "is `void`"),
-        (jit, beside, linked, ["n/a", "n/a", missing], "is not set"),
+        (jit, elsewhere, linked, ["n/a", "n/a", missing], "is not set"),
         (&env(gpus, utility), "", linked, ["passes", "passes", missing], "capability compute is not requested"),
         (gke, "", linked, ["passes", "n/a", missing], "LD_LIBRARY_PATH lacks"),
         // Another one that is missing comes before what CUDA would say.
-        (legacy, "", gone, ["n/a", "n/a", missing], "libgone.so.1"),
-        (&env(legacy, hidden), "", gone, ["passes", "passes", missing], "libgone.so.1"),
-        (&env(legacy, "NVIDIA_VISIBLE_DEVICES = \"none\""), "", gone, ["passes", "passes", missing], "libgone.so.1"),
+        (legacy, "", absent, ["n/a", "n/a", missing], "libgone.so.1"),
+        (&env(legacy, hidden), "", absent, ["passes", "passes", missing], "libgone.so.1"),
+        (&env(legacy, "NVIDIA_VISIBLE_DEVICES = \"none\""), "", absent, ["passes", "passes", missing], "libgone.so.1"),
         // It is there.
         (&env(legacy, all), "", linked, ["passes", "passes", "passes"], ""),
         (&env(jit, all), "", linked, ["passes", "n/a", "passes"], ""),
@@ -281,13 +281,13 @@ fn a_program_linked_with_libcuda_stops_in_the_loader_without_it() {
         (legacy, "", here, ["no-gpu 35", "n/a", "passes"], ""),
         (&env(gpus, utility), "", here, ["passes", "no-gpu 35", "passes"], ""),
     ] {
-        let (found, said) = step_results(pool, "", files, asks);
-        assert_eq!(found, expected, "{pool} {files} {asks}: {said}");
-        assert!(said.contains(says), "{pool} {files} {asks}: {said}");
+        let (found, text) = step_results(pool, "", files, asks);
+        assert_eq!(found, expected, "{pool} {files} {asks}: {text}");
+        assert!(text.contains(says), "{pool} {files} {asks}: {text}");
     }
     // What cannot be told is not missing.
-    let untold = "env_unknown = [\"NVIDIA_VISIBLE_DEVICES\"]\n";
-    assert_eq!(step_results(legacy, untold, "", linked).0, ["unknown", "passes", "not seen"]);
+    let unknown_variable = "env_unknown = [\"NVIDIA_VISIBLE_DEVICES\"]\n";
+    assert_eq!(step_results(legacy, unknown_variable, "", linked).0, ["unknown", "passes", "not seen"]);
     assert_eq!(step_results(gke, "env_unknown = [\"LD_LIBRARY_PATH\"]\n", "", linked).0, ["passes", "n/a", "not seen"]);
 }
 

@@ -142,8 +142,8 @@ fn missing_libraries_reason(replay: Replay<'_>) -> String {
     });
     let image = of_image.then(|| "no file, package or base of the image includes it".to_owned());
     let driver = of_driver.map(|capability| missing_driver_library_reason(replay, capability));
-    let told: Vec<String> = image.into_iter().chain(driver).collect();
-    if told.is_empty() { String::new() } else { format!(": {}", told.join("; ")) }
+    let reasons: Vec<String> = image.into_iter().chain(driver).collect();
+    if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) }
 }
 
 /// Describes the result of a library step in one sentence.

@@ -37,11 +37,11 @@ pub(super) fn loader_equivalence_key(one: Replay<'_>) -> String {
         by_entrypoint(image.compat_probe.id),
     ];
     let files = (&image.driver_libraries, &image.library_directory, &image.ld_conf, &image.ld_cache, &image.firmware);
-    let mut told = String::new();
+    let mut key = String::new();
     // Writing into a text cannot fail.
     let callers = CudaCallers::of(one);
-    let _ = write!(told, "{name} {role:?} {cuda_is} {:?} {flags:?} {callers:?} {needs:?}", cuda.id);
-    let _ = write!(told, "{:?} {:?} {:?}", image.platforms, image.cuda_usage, image.env);
-    let _ = write!(told, "{:?} {:?} {files:?}", image.compat, image.compat_probe);
-    told
+    let _ = write!(key, "{name} {role:?} {cuda_is} {:?} {flags:?} {callers:?} {needs:?}", cuda.id);
+    let _ = write!(key, "{:?} {:?} {:?}", image.platforms, image.cuda_usage, image.env);
+    let _ = write!(key, "{:?} {:?} {files:?}", image.compat, image.compat_probe);
+    key
 }

@@ -36,7 +36,7 @@ pub(super) fn unknown_support(replay: Replay<'_>) -> Option<(FactId, String, &'s
     let (floor, gpu, name) =
         (minimum_capability_of(replay)?, replay.host.gpu.as_ref()?, replay.component.display_name());
     let (lowest, capability) = (floor.lowest.known()?, gpu.capability?);
-    let told = if capability < *lowest {
+    let explanation = if capability < *lowest {
         let reason = format!(
             "{name} supports compute capability {lowest} and newer, so calls to it on {} fail; whether the program makes them is unknown",
             gpu.name
@@ -49,5 +49,5 @@ pub(super) fn unknown_support(replay: Replay<'_>) -> Option<(FactId, String, &'s
         );
         (reason, "list [[gpu_code]] in an image description, or run `imagelint scan` on the image")
     };
-    Some((floor.lowest.id, told.0, told.1))
+    Some((floor.lowest.id, explanation.0, explanation.1))
 }

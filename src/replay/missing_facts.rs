@@ -390,7 +390,7 @@ fn missing_device_fact(replay: Replay<'_>) -> Option<MissingFact> {
     if let Some(name) = unknown_visible_device(env, replay.host) {
         return Some(missing_visible_device_fact(name));
     }
-    if resolve_gpu_request(env, replay.host).asked != GpuRequestKind::UntoldDevice {
+    if resolve_gpu_request(env, replay.host).kind != GpuRequestKind::UnknownDevice {
         return None;
     }
     let name = first_device_with(env, replay.host, None)?;
@@ -449,10 +449,10 @@ mod tests {
     #[test]
     fn missing_code_does_not_mention_the_brand() {
         let image = image_from_description("base = \"nvcr.io/nvidia/pytorch:20.10-py3\"\n");
-        let said = |fields: &str| step_result_and_text(&image, &pool_hosts(fields)[0], StartStep::Code);
-        let (result, text) = said("gpu = \"GB10\"\ndriver = \"580.95.05\"\nplatform = \"linux/amd64\"");
+        let code_step = |fields: &str| step_result_and_text(&image, &pool_hosts(fields)[0], StartStep::Code);
+        let (result, text) = code_step("gpu = \"GB10\"\ndriver = \"580.95.05\"\nplatform = \"linux/amd64\"");
         assert!(result == "unknown" && !text.contains("brand") && text.contains("only if it contains PTX"), "{text}");
-        let (result, text) = said("gpu = \"Own\"\ndriver = \"580.95.05\"\nbrand = \"tesla\"");
+        let (result, text) = code_step("gpu = \"Own\"\ndriver = \"580.95.05\"\nbrand = \"tesla\"");
         assert!(result != "unknown" || text.contains("GPU"), "{result}: {text}");
     }
 }

@@ -59,14 +59,18 @@ pub(super) fn mount_step(replay: Replay<'_>) -> StepRecord {
     }
     // Most nodes have the device, also those without a display: only who says that it is missing is believed.
     let needed = set.contains("display") && !host.behaviour.changes.contains(ToolkitChange::ModesetOptional);
-    let wanted = replay.environment().basis("NVIDIA_DRIVER_CAPABILITIES");
+    let capabilities_basis = replay.environment().basis("NVIDIA_DRIVER_CAPABILITIES");
     if needed && host.modeset == Some(false) {
-        return record(stops, [Some(wanted), Some(Basis::Pool(PoolField::Modeset))], MODESET_CITATION);
+        return record(stops, [Some(capabilities_basis), Some(Basis::Pool(PoolField::Modeset))], MODESET_CITATION);
     }
     // The library makes the device itself where it may load the modules of the kernel.
     let makes_it = host.options.loads_modules && host.devices != DeviceSource::Enroot;
     if needed && host.modeset.is_none() && !makes_it {
-        return record(StepResult::NotSeen, [Some(wanted), Some(Basis::Pool(PoolField::Modeset))], MODESET_CITATION);
+        return record(
+            StepResult::NotSeen,
+            [Some(capabilities_basis), Some(Basis::Pool(PoolField::Modeset))],
+            MODESET_CITATION,
+        );
     }
     record(StepResult::NotApplicable, [Some(Basis::Pool(PoolField::Wsl)), None], MOUNT_CITATION)
 }
@@ -102,8 +106,8 @@ pub(super) fn blocks_wsl_mount(library: &DriverLibrary, set: DriverCapabilities)
     if library.is_package() {
         return library.link && (utility || (compute && library.libcuda));
     }
-    let asked = if library.libcuda { compute } else { utility };
-    asked && is_link_at_wsl_library_path(library)
+    let is_requested = if library.libcuda { compute } else { utility };
+    is_requested && is_link_at_wsl_library_path(library)
 }
 
 /// Whether a link in the image has the path at which a library of a WSL host is mounted.
@@ -136,7 +140,7 @@ mod tests {
     fn only_links_of_requested_libraries_block_a_mount() {
         let ml = "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1";
         let libcuda = "/usr/lib/x86_64-linux-gnu/libcuda.so.1";
-        for (path, link, asked, expected) in [
+        for (path, link, capabilities, expected) in [
             (ml, true, "compute,utility", true),
             (ml, true, "utility", true),
             (ml, true, "compute", false),
@@ -159,8 +163,8 @@ mod tests {
             let libcuda = path.contains("libcuda") || path.contains("compute");
             let library =
                 DriverLibrary { path: path.to_owned(), directories, version: None, libcuda, stub: false, link };
-            let set = DriverCapabilities::parse(asked).expect("known words");
-            assert_eq!(blocks_wsl_mount(&library, set), expected, "{path} {asked} {link}");
+            let set = DriverCapabilities::parse(capabilities).expect("known words");
+            assert_eq!(blocks_wsl_mount(&library, set), expected, "{path} {capabilities} {link}");
         }
     }
 

@@ -59,8 +59,8 @@ fn compat_libraries_in_several_directories_stop_the_mount() {
         ("", &both, JIT_CDI_POOL, "n/a"),
     ] {
         for host in pool_hosts(fields) {
-            let (found, said) = step_result_and_text(&with(env, files), &host, StartStep::Mounts);
-            assert_eq!(found, expected, "{env} {files} {said}");
+            let (found, text) = step_result_and_text(&with(env, files), &host, StartStep::Mounts);
+            assert_eq!(found, expected, "{env} {files} {text}");
         }
     }
 }
@@ -87,11 +87,11 @@ fn file_at_the_firmware_directory_stops_the_mount() {
         ("\"/lib/firmware/nvidia/550.54.15\" = {}", JIT_CDI_POOL, "n/a"),
     ] {
         for host in pool_hosts(fields) {
-            let (found, said) = step_result_and_text(&with(files), &host, StartStep::Mounts);
-            assert_eq!(found, expected.replace("outside", "mount"), "{files} {said}");
+            let (found, text) = step_result_and_text(&with(files), &host, StartStep::Mounts);
+            assert_eq!(found, expected.replace("outside", "mount"), "{files} {text}");
             let path = "path error: .../lib/firmware/nvidia/550.54.15";
-            assert_eq!(said.contains(&format!("{path}/gsp_")), expected == "mount", "{said}");
-            assert_eq!(said.contains(&format!("{path} resolves outside")), expected == "outside", "{said}");
+            assert_eq!(text.contains(&format!("{path}/gsp_")), expected == "mount", "{text}");
+            assert_eq!(text.contains(&format!("{path} resolves outside")), expected == "outside", "{text}");
         }
     }
 }

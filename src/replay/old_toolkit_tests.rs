@@ -22,7 +22,7 @@ fn older_toolkits_compare_capabilities_as_texts() {
     let (set, text, words) = (gpus_flag_pool("1.14.0"), gpus_flag_pool("1.13.5"), gpus_flag_pool("1.6.0"));
     let wants = |value: &str| format!("NVIDIA_DRIVER_CAPABILITIES = \"{value}\"");
     let blank = wants("compute, utility");
-    let (comma, both, alone) = (wants("compute,utility,"), wants("compute,all"), wants("all,foo"));
+    let (comma, both, with_unknown) = (wants("compute,utility,"), wants("compute,all"), wants("all,foo"));
     expect_step_results(
         StartStep::Capabilities,
         &[
@@ -46,7 +46,7 @@ fn older_toolkits_compare_capabilities_as_texts() {
             (&words, &blank, "capability", "unknown driver capability:  utility"),
             (&words, &comma, "passes", ""),
             (&words, &both, "capability", "unknown driver capability: all"),
-            (&words, &alone, "capability", "unknown driver capability: all"),
+            (&words, &with_unknown, "capability", "unknown driver capability: all"),
             (&text, &wants("compute,utility"), "passes", ""),
             (&text, &wants("utility,compute"), "passes", ""),
             (&text, &wants("all"), "passes", ""),
@@ -132,12 +132,12 @@ fn oldest_hook_fails_on_devices_that_are_not_permitted() {
     let engine = gpus_flag_pool("1.4.0") + option;
     let privileged = nvidia_runtime_pool("1.4.0") + "\nprivileged = true" + option;
     let all = "NVIDIA_VISIBLE_DEVICES = \"all\"";
-    let said = "insufficient privileges to read device list from NVIDIA_VISIBLE_DEVICES envvar";
+    let message = "insufficient privileges to read device list from NVIDIA_VISIBLE_DEVICES envvar";
     expect_step_results(
         StartStep::Devices,
         &[
-            (&old, all, "device", said),
-            (&engine, "", "device", said),
+            (&old, all, "device", message),
+            (&engine, "", "device", message),
             (&new, all, "no-gpu 35", "the node ignores NVIDIA_VISIBLE_DEVICES"),
             (&old, "", "no-gpu 35", ""),
             (&old, "NVIDIA_VISIBLE_DEVICES = \"void\"", "no-gpu 35", ""),
@@ -215,8 +215,8 @@ fn driver_declared_only_by_cuda_has_no_version_in_texts() {
     // The words of the comment keep the usual driver out.
     let cuda = "launch = \"native\"\ndriver_cuda = \"11.6\" # driver =";
     for host in pool_hosts(cuda) {
-        let (result, said) = step_result_and_text(&image, &host, StartStep::Runtime);
-        assert_eq!(result, "insufficient-driver 35", "{said}");
+        let (result, text) = step_result_and_text(&image, &host, StartStep::Runtime);
+        assert_eq!(result, "insufficient-driver 35", "{text}");
         let component = image.components.first().expect("a component");
         let knowledge = Knowledge::built_in();
         let replay = crate::replay::Replay::new(&image, component, &host, knowledge);
@@ -224,8 +224,8 @@ fn driver_declared_only_by_cuda_has_no_version_in_texts() {
         let crate::replay::StartupResult::Fails(wall) = crate::replay::replay(replay, &mut steps) else {
             panic!("it fails")
         };
-        let said = crate::replay::explanations::failure_message(replay, wall);
-        assert!(said.contains("driver for CUDA 11.6") && !said.contains("510"), "{said}");
+        let message = crate::replay::explanations::failure_message(replay, wall);
+        assert!(message.contains("driver for CUDA 11.6") && !message.contains("510"), "{message}");
         let (_, loader) = step_result_and_text(&image, &host, StartStep::Loader);
         assert!(loader.contains("libcuda of the host") && !loader.contains("510"), "{loader}");
     }

@@ -97,17 +97,17 @@ fn component_verdict<'a>(
     knowledge: Knowledge,
 ) -> StartupVerdict<'a> {
     let mut tried: Vec<HostOutcome<'a>> = Vec::with_capacity(pairs.len());
-    let mut told: Vec<HostResult<'a>> = Vec::new();
+    let mut results: Vec<HostResult<'a>> = Vec::new();
     let few = pairs.len() <= MAX_LISTED_HOSTS;
     let mut meet = |one: Replay<'a>, end: &ReplayEnd, shared: &mut ReplayCache| {
         let (Replay { image, component, host, .. }, fate) = (one, end.fate);
         tried.push(HostOutcome { host, image, component, fate });
         let known = |other: &HostResult<'_>| has_same_result(other, image, component, end);
-        if few || !told.iter().any(known) {
+        if few || !results.iter().any(known) {
             // Of one that stands for others the steps behind the one that decides are told as well.
             let whole = matches!(fate, StartupResult::Fails(_)).then(|| shared.replay_all_steps(one));
             let steps = whole.as_ref().unwrap_or(end).steps().copied().collect();
-            told.push(HostResult { host, image, component, fate, steps });
+            results.push(HostResult { host, image, component, fate, steps });
         }
     };
     for (image, host) in pairs.iter().copied() {
@@ -132,9 +132,9 @@ fn component_verdict<'a>(
         }
     }
     let fate = common_result(&tried, shared, knowledge);
-    let confidence = told.iter().map(HostResult::confidence).min().unwrap_or(Confidence::Measured);
+    let confidence = results.iter().map(HostResult::confidence).min().unwrap_or(Confidence::Measured);
     let (open_fields, open_build) = if fate.is_none() { deciding_open_fields(&tried) } else { (Vec::new(), false) };
-    StartupVerdict { component: Some(name), fate, hosts: told, confidence, open_fields, open_build }
+    StartupVerdict { component: Some(name), fate, hosts: results, confidence, open_fields, open_build }
 }
 
 /// Returns one result per distinct end over the possible releases of a component; empty unless all start or all fail.
@@ -152,7 +152,7 @@ pub(super) fn results_by_release<'a>(
         if other || end.fate == StartupResult::Undetermined {
             return Vec::new();
         }
-        if !found.iter().any(|(_, told)| told.fate == end.fate && told.deciding_step() == end.deciding_step()) {
+        if !found.iter().any(|(_, known)| known.fate == end.fate && known.deciding_step() == end.deciding_step()) {
             found.push((component, end));
         }
     }

@@ -45,12 +45,12 @@ pub(super) fn refusal_title(replay: Replay<'_>, reason: Option<RefusalReason>, d
 fn device_refusal_title(replay: Replay<'_>) -> String {
     let host = replay.host;
     let env = replay.environment();
-    if resolve_gpu_request(env, host).asked == GpuRequestKind::Forbidden {
+    if resolve_gpu_request(env, host).kind == GpuRequestKind::Forbidden {
         return format!("{VISIBLE_DEVICES_VARIABLE} is not allowed in an unprivileged container");
     }
     match forbidden_mig_variable(env, host) {
         Some(name) => format!("{name} is not allowed in an unprivileged container"),
-        None if resolve_gpu_request(env, host).asked == GpuRequestKind::Mixed => {
+        None if resolve_gpu_request(env, host).kind == GpuRequestKind::Mixed => {
             format!("{VISIBLE_DEVICES_VARIABLE} mixes two kinds of device names")
         }
         None => format!("the node has no GPU `{}`", first_device_with(env, host, Some(false)).unwrap_or_default()),
@@ -85,8 +85,8 @@ pub(super) fn refusal_rule(replay: Replay<'_>, reason: Option<RefusalReason>, se
 
 /// Returns advice for satisfying a requirement on the node.
 pub(super) fn refusal_help(replay: Replay<'_>, several: bool) -> Option<String> {
-    let wanted = required_cuda(replay)?;
-    let branch = replay.knowledge.driver_branches().iter().find(|row| row.cuda.release() >= wanted.release())?.branch;
+    let required = required_cuda(replay)?;
+    let branch = replay.knowledge.driver_branches().iter().find(|row| row.cuda.release() >= required.release())?.branch;
     let image = match replay.host.driver_cuda.filter(|_| !several) {
         Some(cuda) => format!("that requires CUDA {cuda} or older"),
         None => "with an older CUDA release".to_owned(),
@@ -157,14 +157,14 @@ pub(super) fn capability_message(replay: Replay<'_>) -> String {
 fn device_message(replay: Replay<'_>) -> String {
     let host = replay.host;
     let env = replay.environment();
-    if resolve_gpu_request(env, host).asked == GpuRequestKind::Forbidden {
+    if resolve_gpu_request(env, host).kind == GpuRequestKind::Forbidden {
         return format!("insufficient privileges to read device list from {VISIBLE_DEVICES_VARIABLE} envvar");
     }
     if let Some(name) = forbidden_mig_variable(env, host) {
         let name = name.trim_start_matches("NVIDIA_");
         return format!("cannot set {name} in non privileged container");
     }
-    if resolve_gpu_request(env, host).asked == GpuRequestKind::Mixed {
+    if resolve_gpu_request(env, host).kind == GpuRequestKind::Mixed {
         return "requesting a CDI device with vendor 'runtime.nvidia.com' is not supported when requesting other CDI \
             devices"
             .to_owned();

@@ -112,8 +112,8 @@ impl ReplayEnd {
 
     /// Combines the parts, with the last one only if it is wanted.
     fn join_parts(before: Arc<ReplayPart>, behind: Arc<ReplayPart>, later: Arc<ReplayPart>, whole: bool) -> Self {
-        let asked = whole || !before.fate.followed_by(behind.fate).is_decided();
-        Self::from_parts([Some(before), Some(behind), asked.then_some(later)])
+        let needs_later = whole || !before.fate.followed_by(behind.fate).is_decided();
+        Self::from_parts([Some(before), Some(behind), needs_later.then_some(later)])
     }
 
     /// Replays a start without using the cache.

@@ -41,7 +41,7 @@ impl<'a> Replay<'a> {
     /// Returns the same replay with the container's devices and capabilities computed once for all steps.
     pub(super) fn with_granted_devices(self) -> Self {
         let request = self.container_request();
-        let given = resolve_capabilities(self.environment(), self.host, request.asked, "compute");
+        let given = resolve_capabilities(self.environment(), self.host, request.kind, "compute");
         Self { handed: Some(GrantedResources { request, given }), ..self }
     }
 
@@ -62,7 +62,7 @@ impl<'a> Replay<'a> {
 
     /// Returns the driver capabilities that the container gets; unknown only where that affects one capability.
     pub(super) fn granted_capabilities_for(self, capability: &str) -> GrantedCapabilities {
-        resolve_capabilities(self.environment(), self.host, self.container_request().asked, capability)
+        resolve_capabilities(self.environment(), self.host, self.container_request().kind, capability)
     }
 }
 

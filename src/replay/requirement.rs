@@ -115,9 +115,14 @@ pub(super) fn requirement_step(replay: Replay<'_>) -> StepRecord {
     // A text that cannot be read is at fault alone, whatever the host.
     let pool = (found != RequirementCheck::Malformed).then_some([PoolField::Driver, PoolField::Gpu].map(Basis::Pool));
     let row = host.driver_row.filter(|_| pool.is_some()).map(Basis::Row);
-    let unseen = env.unknown_variable(DISABLE_REQUIRE_VARIABLE).filter(|_| matches!(result, StepResult::Stops(_)));
-    let facts =
-        requirement_variables(replay).into_iter().flatten().chain(unseen).chain(pool.into_iter().flatten()).chain(row);
+    let disable_variable =
+        env.unknown_variable(DISABLE_REQUIRE_VARIABLE).filter(|_| matches!(result, StepResult::Stops(_)));
+    let facts = requirement_variables(replay)
+        .into_iter()
+        .flatten()
+        .chain(disable_variable)
+        .chain(pool.into_iter().flatten())
+        .chain(row);
     StepRecord::new(StartStep::Requirement, result, facts, cite)
 }
 
@@ -131,12 +136,12 @@ pub(super) fn refuses_container(replay: Replay<'_>) -> bool {
 /// Whether the variable that disables the check may be set: to an unknown value, or by a base image that was not
 /// read. If the variables of an image are listed, one that is not in the list counts as unset.
 pub(super) fn may_disable_requirements(replay: Replay<'_>) -> bool {
-    let untold = replay.environment().unknown_variable(DISABLE_REQUIRE_VARIABLE);
+    let missing = replay.environment().unknown_variable(DISABLE_REQUIRE_VARIABLE);
     let open = |id| match &replay.image.facts.get(id).evidence {
         Evidence::Leaf(_) => true,
         Evidence::Derived { by, .. } => *by == Derivation::Inheritance,
     };
-    untold.is_some_and(|basis| matches!(basis, Basis::Image(id) if open(id)))
+    missing.is_some_and(|basis| matches!(basis, Basis::Image(id) if open(id)))
 }
 
 /// Returns why requirements are not checked; `None` if they are.
@@ -147,7 +152,7 @@ pub(super) fn requirement_skip(replay: Replay<'_>) -> Option<RequirementSkip> {
     let by_hook = host.mode == Mode::Legacy && host.devices != DeviceSource::Enroot;
     if !matches!(host.mode, Mode::Legacy | Mode::Csv) {
         Some(RequirementSkip::Mode)
-    } else if replay.container_request().asked == GpuRequestKind::Nothing {
+    } else if replay.container_request().kind == GpuRequestKind::Nothing {
         Some(RequirementSkip::NoDevices)
     } else if by_hook && host.options.disable_require {
         Some(RequirementSkip::Option)
@@ -161,8 +166,8 @@ pub(super) fn requirement_skip(replay: Replay<'_>) -> Option<RequirementSkip> {
 /// Returns the first fact that is missing to know which requirements there are.
 fn missing_requirement_fact(replay: Replay<'_>) -> Option<Basis> {
     let env = replay.environment();
-    let GpuRequest { asked, facts } = replay.container_request();
-    let devices = if asked == GpuRequestKind::UntoldVariable { facts.into_iter().flatten().next() } else { None };
+    let GpuRequest { kind, facts } = replay.container_request();
+    let devices = if kind == GpuRequestKind::UnknownVariable { facts.into_iter().flatten().next() } else { None };
     let by_version = || env.missing_legacy_fact().filter(|_| requirements_reader(replay) != RequirementsReader::Enroot);
     devices
         .or_else(|| env.unknown_with_prefix(REQUIREMENT_PREFIX))
@@ -226,8 +231,8 @@ fn possible_driver_cudas(replay: Replay<'_>) -> impl Iterator<Item = HostValue> 
 /// Evaluates the requirements for each CUDA version that the driver may support, and returns the result if all agree.
 fn check_for_possible_cudas(replay: Replay<'_>, host: &RequirementHost) -> RequirementCheck {
     let found = check_for_possible_brands(replay, host);
-    let asked = matches!(found, RequirementCheck::Undetermined(needs) if needs.contains(HostProperty::Cuda));
-    if !asked || host.cuda != HostValue::Unknown {
+    let needs_cuda = matches!(found, RequirementCheck::Undetermined(needs) if needs.contains(HostProperty::Cuda));
+    if !needs_cuda || host.cuda != HostValue::Unknown {
         return found;
     }
     let mut common = possible_driver_cudas(replay)
@@ -238,8 +243,8 @@ fn check_for_possible_cudas(replay: Replay<'_>, host: &RequirementHost) -> Requi
 
 /// Whether the check runs in csv mode, and whether it runs without a device in legacy mode.
 fn check_mode_flags(replay: Replay<'_>) -> (bool, bool) {
-    let asked = replay.container_request().asked;
-    (replay.host.mode == Mode::Csv, asked == GpuRequestKind::DriverOnly && replay.host.mode == Mode::Legacy)
+    let kind = replay.container_request().kind;
+    (replay.host.mode == Mode::Csv, kind == GpuRequestKind::DriverOnly && replay.host.mode == Mode::Legacy)
 }
 
 /// Evaluates the requirements for each brand if the brand is unknown, and returns the result if all agree.

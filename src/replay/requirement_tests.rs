@@ -58,12 +58,12 @@ fn older_checks_have_other_messages() {
         ("1.0.6", &require_cuda_line("driver>=400"), "driver>=400"),
         ("1.17.8", &many, "cuda>=10.0, please update your driver to a newer version, or use an earlier cuda container"),
     ] {
-        let (_, told) = step_result_and_text(
+        let (_, message) = step_result_and_text(
             &image_from_description(&format!("[env]\n{value}\n")),
             &pool_hosts(&of(toolkit))[0],
             StartStep::Requirement,
         );
-        assert!(told.ends_with(&tail(expected)), "{toolkit} {value}: {told}");
+        assert!(message.ends_with(&tail(expected)), "{toolkit} {value}: {message}");
     }
 }
 
@@ -194,19 +194,19 @@ fn unknown_brand_matters_only_if_brands_differ() {
 
 #[test]
 fn requirement_of_unknown_value_does_not_refuse() {
-    let found = |untold: &str, variables: &str, fields: &str| {
+    let found = |unknown_variable: &str, variables: &str, fields: &str| {
         let image = image_from_description(&format!(
-            "env_unknown = [\"{untold}\"]\ncuda_runtime = \"12.4\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n\
+            "env_unknown = [\"{unknown_variable}\"]\ncuda_runtime = \"12.4\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n\
              [env]\n{variables}\n[[gpu_code]]\nsass = [\"sm_80\"]\nptx = []\n"
         ));
         step_result_and_text(&image, &pool_hosts(fields)[0], StartStep::Requirement).0
     };
     let enroot = "launch = \"enroot\"\ntoolkit = \"1.17.8\"\nenv = { NVIDIA_VISIBLE_DEVICES = \"all\" }";
-    let said = format!("{GPUS_FLAG_POOL}\nenv = {{ NVIDIA_REQUIRE_CUDA = \"cuda>=12\" }}");
-    for (untold, variables, fields, expected) in [
+    let pool_with_env = format!("{GPUS_FLAG_POOL}\nenv = {{ NVIDIA_REQUIRE_CUDA = \"cuda>=12\" }}");
+    for (unknown_variable, variables, fields, expected) in [
         ("NVIDIA_REQUIRE_CUDA", "CUDA_VERSION = \"12.9.1\"", GPUS_FLAG_POOL, "unknown"),
         ("NVIDIA_REQUIRE_CUDA", "CUDA_VERSION = \"cu129\"", GPUS_FLAG_POOL, "unknown"),
-        ("NVIDIA_REQUIRE_CUDA", "CUDA_VERSION = \"12.9.1\"", &said, "passes"),
+        ("NVIDIA_REQUIRE_CUDA", "CUDA_VERSION = \"12.9.1\"", &pool_with_env, "passes"),
         ("NVIDIA_REQUIRE_CUDA", "NVIDIA_REQUIRE_X = \"cuda>=12.9\"", GPUS_FLAG_POOL, "requirement"),
         ("NVIDIA_REQUIRE_X", "CUDA_VERSION = \"12.9.1\"", GPUS_FLAG_POOL, "requirement"),
         ("CUDA_VERSION", "NVIDIA_REQUIRE_CUDA = \"cuda>=12\"", GPUS_FLAG_POOL, "passes"),
@@ -214,7 +214,7 @@ fn requirement_of_unknown_value_does_not_refuse() {
         ("CUDA_VERSION", "NVIDIA_REQUIRE_CUDA = \"cuda>=12.9\"", GPUS_FLAG_POOL, "requirement"),
         ("CUDA_VERSION", "", enroot, "passes"),
     ] {
-        assert_eq!(found(untold, variables, fields), expected, "{untold} | {variables} | {fields}");
+        assert_eq!(found(unknown_variable, variables, fields), expected, "{unknown_variable} | {variables} | {fields}");
     }
 }
 

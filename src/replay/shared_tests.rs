@@ -47,22 +47,23 @@ fn cached_replays_equal_separate_replays() {
         format!("{many}driver = \"570.86.15\"\nlaunch = \"docker-cdi\""),
     ] {
         let hosts = pool_hosts(&fields);
-        let (mut shared, mut asked) = (ReplayCache { wide: true, ..ReplayCache::default() }, 0);
+        let (mut shared, mut replays) = (ReplayCache { wide: true, ..ReplayCache::default() }, 0);
         for image in images.iter().chain(&images) {
             for host in &hosts {
                 let host = shared.host_in_selected_mode(image, host);
                 for component in &image.components {
                     let one = Replay::new(image, component, host, knowledge);
-                    asked += 1;
+                    replays += 1;
                     for whole in [true, false] {
-                        let (end, alone) = (shared.replay_with_cache(one, whole), ReplayEnd::without_cache(one, whole));
-                        assert!(end.is_same(&alone), "{end:?}, and alone {alone:?}: {host:?}");
+                        let (end, separate) =
+                            (shared.replay_with_cache(one, whole), ReplayEnd::without_cache(one, whole));
+                        assert!(end.is_same(&separate), "{end:?}, and alone {separate:?}: {host:?}");
                     }
                 }
             }
             shared = shared.reset_for_other_images();
         }
-        assert!(shared.before.len() < asked * 3 / 4, "{fields}: {} of {asked}", shared.before.len());
+        assert!(shared.before.len() < replays * 3 / 4, "{fields}: {} of {replays}", shared.before.len());
     }
 }
 
@@ -71,12 +72,12 @@ fn cached_replays_equal_separate_replays() {
 fn images_are_alike_only_if_everything_read_before_libcuda_is_equal() {
     let knowledge = Knowledge::built_in();
     let hosts = pool_hosts("gpu = \"T4\"\ndriver = \"525.60.13\"");
-    let told = |text: &str| {
+    let key = |text: &str| {
         let image = image_from_description(text);
         let component = image.components.first().expect("a component");
         loader_equivalence_key(Replay::new(&image, component, &hosts[0], knowledge))
     };
-    let first = told(&image_text("12.4", "\"sm_75\"", "", ""));
+    let first = key(&image_text("12.4", "\"sm_75\"", "", ""));
     for (env, files) in [
         ("NVIDIA_REQUIRE_CUDA = \"cuda>=12.4\"", ""),
         ("NVIDIA_DISABLE_REQUIRE = \"1\"", ""),
@@ -87,11 +88,11 @@ fn images_are_alike_only_if_everything_read_before_libcuda_is_equal() {
         ("", COMPAT_FILES),
         ("", "[files]\n\"/usr/lib/x86_64-linux-gnu/libcuda.so.535.54.03\" = {}\n"),
     ] {
-        assert_ne!(told(&image_text("12.4", "\"sm_75\"", env, files)), first, "{env} {files}");
+        assert_ne!(key(&image_text("12.4", "\"sm_75\"", env, files)), first, "{env} {files}");
     }
-    assert_eq!(told(&image_text("12.4", "\"sm_90\"", "", "")), first);
+    assert_eq!(key(&image_text("12.4", "\"sm_90\"", "", "")), first);
     // Nor does the CUDA that they are built with, but whether there is one.
-    assert_eq!(told(&image_text("12.1", "\"sm_75\"", "", "")), first);
+    assert_eq!(key(&image_text("12.1", "\"sm_75\"", "", "")), first);
 }
 
 /// Where no unread note decides, a host that uses the compat library ends like one that does not.
@@ -100,7 +101,7 @@ fn choice_of_library_matters_only_if_a_note_decides() {
     let knowledge = Knowledge::built_in();
     let unread = "base = \"nvidia/cuda:12.8.1-base-ubuntu22.04\"\n[packages.pip]\ntorch = \"2.7.0\"\n";
     let texts = image_texts().into_iter().chain([unread.to_owned()]);
-    let (mut asked, mut others) = (0, 0);
+    let (mut dependent, mut others) = (0, 0);
     for image in texts.map(|text| image_from_description(&text)) {
         for host in &pool_hosts("gpu = [\"T4\", \"B200\"]\ndriver = [\"470.182.03\", \"535.161.08\", \"580.95.05\"]\n")
         {
@@ -110,13 +111,13 @@ fn choice_of_library_matters_only_if_a_note_decides() {
                 let same = |other: &Host| ReplayEnd::without_cache(one.with_host(other), true).is_same(&end);
                 let alike = host.compat_library_variants().iter().all(same);
                 let hangs = loader::depends_on_unread_note(one);
-                asked += usize::from(hangs);
+                dependent += usize::from(hangs);
                 others += usize::from(!hangs);
                 assert!(alike || hangs, "{host:?}");
             }
         }
     }
-    assert!(asked > 100 && others > asked, "{asked} and {others}");
+    assert!(dependent > 100 && others > dependent, "{dependent} and {others}");
 }
 
 #[test]

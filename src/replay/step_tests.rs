@@ -64,15 +64,15 @@ fn result_name(result: StepResult) -> String {
 }
 
 /// Checks a step on every host of a pool; rows are fields, variables, the result, and a part of the text.
-pub(super) fn expect_step_results(wanted: StartStep, table: &[(&str, &str, &str, &str)]) {
-    for (fields, variables, found, said) in table {
+pub(super) fn expect_step_results(step: StartStep, table: &[(&str, &str, &str, &str)]) {
+    for (fields, variables, found, expected_text) in table {
         let image = image_with_env(variables);
         let hosts = pool_hosts(fields);
         assert!(!hosts.is_empty(), "{fields}: no host");
         for host in &hosts {
-            let (result, text) = step_result_and_text(&image, host, wanted);
+            let (result, text) = step_result_and_text(&image, host, step);
             assert_eq!(result, *found, "{fields} | {variables} | {text}");
-            assert!(text.contains(said), "{fields} | {variables}: {text}");
+            assert!(text.contains(expected_text), "{fields} | {variables}: {text}");
         }
     }
 }

@@ -72,8 +72,8 @@ pub(super) fn user_mode_step(replay: Replay<'_>, loaded: &LoadedLibcuda) -> Step
             let rows = row.into_iter().chain(gpu_row).map(Basis::Row);
             let wsl = replay.host.wsl.then_some(Basis::Pool(PoolField::Wsl));
             let facts = [Basis::Image(replay.image.compat.id)].into_iter().chain(loaded.forced_by).chain(wsl);
-            let asked = result == StepResult::Unknown && replay.host.lacks_brand() && !is_jetson(replay);
-            let brand = asked.then_some(Basis::Pool(PoolField::Brand));
+            let needs_brand = result == StepResult::Unknown && replay.host.lacks_brand() && !is_jetson(replay);
+            let brand = needs_brand.then_some(Basis::Pool(PoolField::Brand));
             let facts = facts.chain([driver, Basis::Pool(PoolField::Gpu)]).chain(brand).chain(rows);
             StepRecord::new(
                 StartStep::UserMode,
@@ -174,9 +174,9 @@ pub(super) fn is_branch_listed(
 ) -> (Option<bool>, Option<&'static RowInfo>) {
     // That a branch which no table has is not listed tells nothing: there may be no such branch.
     let in_tables = replay.knowledge.driver_branch(host.branch()).is_some();
-    let told = |listed: bool| (listed || in_tables).then_some(listed);
+    let if_conclusive = |listed: bool| (listed || in_tables).then_some(listed);
     if let Some(note) = library.note.as_ref().filter(|note| !note.driver.is_empty()) {
-        return (told(note.driver.contains(&host.branch())), None);
+        return (if_conclusive(note.driver.contains(&host.branch())), None);
     }
     let package = replay.knowledge.compat_package_of_libcuda(library.version);
     let cuda = package.map(|row| row.cuda).or_else(|| replay.image.compat.known().and_then(|compat| compat.cuda));
@@ -187,7 +187,7 @@ pub(super) fn is_branch_listed(
     let listed = row.base_branches.contains(&host.branch());
     // No source but a note says what an older release of the library's own branch does with it.
     let own = library.version.branch() == host.branch();
-    (told(listed).filter(|_| listed || !own), Some(&row.info))
+    (if_conclusive(listed).filter(|_| listed || !own), Some(&row.info))
 }
 
 /// Returns the kernel-mode branches for which a compat library is listed.

@@ -36,10 +36,10 @@ pub fn write_checked_files(
 /// Returns a line with the GPU facts of a subject, or the reason why it has none.
 fn gpu_content_summary(subject: &Subject) -> String {
     if subject.gpu_content {
-        let mut told: Vec<&Fact> = subject.facts.iter().filter(|fact| is_gpu_content(fact)).collect();
-        told.sort_by_key(|fact| !is_cuda_fact(fact));
+        let mut gpu_facts: Vec<&Fact> = subject.facts.iter().filter(|fact| is_gpu_content(fact)).collect();
+        gpu_facts.sort_by_key(|fact| !is_cuda_fact(fact));
         let mut words: Vec<String> = Vec::new();
-        for fact in told {
+        for fact in gpu_facts {
             let word = match &fact.value {
                 Some(value) => format!("{} = {}", fact.key, value_text(value)),
                 None => format!("{} is unknown", fact.key),
@@ -96,8 +96,8 @@ fn no_gpu_content_reason(subject: &Subject) -> String {
     let base = subject.facts.iter().find(|fact| fact.key == "image.base").and_then(|fact| fact.value.as_ref());
     let packages = subject.facts.iter().filter(|fact| fact.key.starts_with("package.")).count();
     let Some(base) = base else {
-        let told = subject.facts.iter().find(|fact| fact.key == "image.base").and_then(|fact| fact.why.as_ref());
-        let Some(why) = told else { return "no GPU content: there is no stage to check".to_owned() };
+        let reason = subject.facts.iter().find(|fact| fact.key == "image.base").and_then(|fact| fact.why.as_ref());
+        let Some(why) = reason else { return "no GPU content: there is no stage to check".to_owned() };
         return format!(
             "no GPU content found: the base image is unknown ({}), none of {} needs a GPU, no variable NVIDIA_* \
                 is set",

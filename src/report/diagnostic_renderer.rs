@@ -21,26 +21,26 @@ pub struct DiagnosticRenderer {
 const CONTINUATION_INDENT: usize = 4;
 
 impl ReportHandler for DiagnosticRenderer {
-    fn debug(&self, told: &dyn Diagnostic, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write_title(told, out)?;
-        if let Some(source) = told.source_code() {
-            let labels: Vec<LabeledSpan> = told.labels().into_iter().flatten().collect();
+    fn debug(&self, diagnostic: &dyn Diagnostic, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_title(diagnostic, out)?;
+        if let Some(source) = diagnostic.source_code() {
+            let labels: Vec<LabeledSpan> = diagnostic.labels().into_iter().flatten().collect();
             let first = labels.iter().find(|label| label.primary()).or(labels.first());
             if let Some(label) = first {
                 self.write_snippet(source, label, out)?;
             }
         }
-        for related in told.related().into_iter().flatten() {
+        for related in diagnostic.related().into_iter().flatten() {
             let text = related.to_string();
             match related.code() {
                 Some(key) => self.write_keyed_line(&key.to_string(), &text, out)?,
                 None => writeln!(out, " {} {}", self.faint("-->"), wrap(&text, 5, 5, self.width))?,
             }
         }
-        if let Some(help) = told.help() {
+        if let Some(help) = diagnostic.help() {
             self.write_keyed_line("help", &help.to_string(), out)?;
         }
-        if let Some(url) = told.url() {
+        if let Some(url) = diagnostic.url() {
             self.write_keyed_line("docs", &url.to_string(), out)?;
         }
         Ok(())
@@ -54,14 +54,14 @@ impl DiagnosticRenderer {
     }
 
     /// Writes the severity, the rule and the message.
-    fn write_title(self, told: &dyn Diagnostic, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (word, tone) = match told.severity() {
+    fn write_title(self, diagnostic: &dyn Diagnostic, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (word, tone) = match diagnostic.severity() {
             Some(Severity::Error) | None => ("error", TextStyle::Bad),
             Some(Severity::Warning) => ("warning", TextStyle::Open),
             Some(Severity::Advice) => ("note", TextStyle::Strong),
         };
-        let head = told.code().map_or_else(|| word.to_owned(), |code| format!("{word}[{code}]"));
-        let title = told.to_string();
+        let head = diagnostic.code().map_or_else(|| word.to_owned(), |code| format!("{word}[{code}]"));
+        let title = diagnostic.to_string();
         let title = wrap(&title, display_width(&head) + 2, 2, self.width);
         writeln!(out, "{}: {}", paint(&head, tone, self.color), title)
     }

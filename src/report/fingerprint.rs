@@ -158,15 +158,15 @@ fn instruction_text(text: &str, start: usize, end: usize) -> String {
     while goes_on(last) && last + 1 < lines.len() {
         last += 1;
     }
-    let mut told = String::new();
+    let mut normalized = String::new();
     let own = lines.get(begin..=last).unwrap_or_default().iter().filter(|line| !is_comment(line));
     for word in own.flat_map(|line| line.trim_end().trim_end_matches('\\').split_whitespace()) {
-        if !told.is_empty() {
-            told.push(' ');
+        if !normalized.is_empty() {
+            normalized.push(' ');
         }
-        told.push_str(word);
+        normalized.push_str(word);
     }
-    told
+    normalized
 }
 
 fn is_comment(line: &str) -> bool {
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_findings_are_told_apart_by_their_number_and_pools_by_their_names() {
+    fn equal_findings_differ_by_number_and_pool() {
         let one = finding("r", TEXT, "torch", &["a", "b"]);
         let made = hashes(TEXT, &[one.clone(), one]);
         let different: std::collections::BTreeSet<&String> = made.iter().collect();
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn another_pool_is_no_part_of_what_is_told_once_for_all() {
+    fn hash_for_all_pools_ignores_the_pools() {
         let whole = |findings: &[Finding]| -> Vec<String> {
             let mut made = FingerprintGenerator::default();
             let texts = |path: &str| (path == "Dockerfile").then_some(TEXT);

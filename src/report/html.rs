@@ -263,8 +263,8 @@ impl PageTables {
         for gap in &verdict.missing {
             lines.push(self.add_text(&format!("to know: {}", gap.supply), subject));
         }
-        for unseen in &verdict.not_seen {
-            lines.push(self.add_text(&format!("not inspected: {unseen}"), subject));
+        for uninspected in &verdict.not_seen {
+            lines.push(self.add_text(&format!("not inspected: {uninspected}"), subject));
         }
         for note in &verdict.notes {
             lines.push(self.add_text(&format!("note: {note}"), subject));
@@ -294,9 +294,10 @@ impl PageTables {
     /// Returns the number of a step.
     fn add_step(&mut self, step: &Step, subject: &Subject, pool: &Pool, report: &Report) -> usize {
         let text = self.add_text(&step.text, subject);
-        let told = fact_lines(step, subject, pool, report).iter().map(|fact| self.add_text(fact, subject)).collect();
+        let fact_texts =
+            fact_lines(step, subject, pool, report).iter().map(|fact| self.add_text(fact, subject)).collect();
         let cite = (!step.cite.is_empty()).then(|| self.add_text(&step.cite, subject));
-        self.steps.number_of(StepCard { step: step.step, result: step.result, text, facts: told, cite })
+        self.steps.number_of(StepCard { step: step.step, result: step.result, text, facts: fact_texts, cite })
     }
 }
 

@@ -110,9 +110,9 @@ fn group_diagnostic(
     let pools = if each { Vec::new() } else { fleet_lines(finding) };
     if !each && pools.is_empty() && !finding.pools.is_empty() && report.fleet.pools.len() > 1 {
         let pools: Vec<String> = finding.pools.iter().map(|pool| escape_one_line(pool).into_owned()).collect();
-        let told =
+        let pool_names =
             if pools.len() == report.fleet.pools.len() { format!("all {}", pools.len()) } else { pools.join(", ") };
-        telling.add_fact("pools", told);
+        telling.add_fact("pools", pool_names);
     }
     telling.related.extend(pools.into_iter().map(|text| RelatedLine { key: None, text }));
     // Neither the fleet file nor a list names the image.

@@ -91,12 +91,12 @@ mod tests {
         let step = json!({"a": [1, {"b": []}], "c": {}, "d": "x\n"});
         for lists in 0..12 {
             let value = nest_in_lists(json!([step, [], step]), lists);
-            let (told, pretty) = (format_json(&value), serde_json::to_string_pretty(&value).expect("JSON"));
-            assert_eq!(serde_json::from_str::<Value>(&told).ok().as_ref(), Some(&value), "{told}");
-            let one_line = told.contains(r#"{"a":[1,{"b":[]}],"c":{},"d":"x\n"}"#);
-            assert_eq!(one_line, lists + 2 >= INLINE_DEPTH, "{lists}: {told}");
+            let (formatted, pretty) = (format_json(&value), serde_json::to_string_pretty(&value).expect("JSON"));
+            assert_eq!(serde_json::from_str::<Value>(&formatted).ok().as_ref(), Some(&value), "{formatted}");
+            let one_line = formatted.contains(r#"{"a":[1,{"b":[]}],"c":{},"d":"x\n"}"#);
+            assert_eq!(one_line, lists + 2 >= INLINE_DEPTH, "{lists}: {formatted}");
             // Nothing of it lies as deep as that.
-            assert_eq!(told == pretty, lists + 4 < INLINE_DEPTH, "{lists}: {told}");
+            assert_eq!(formatted == pretty, lists + 4 < INLINE_DEPTH, "{lists}: {formatted}");
         }
         for value in
             [json!(null), json!([]), json!({}), json!("a"), nest_in_lists(json!({}), 9), nest_in_lists(json!([]), 20)]

@@ -29,7 +29,7 @@ struct JunitTestCase {
     file: String,
     errors: Vec<String>,
     skipped: Option<String>,
-    said: Vec<String>,
+    system_out: Vec<String>,
 }
 
 impl ReportWriter for JunitWriter<'_> {
@@ -89,12 +89,12 @@ impl JunitWriter<'_> {
     /// Returns the test case of the verdict on a pool.
     fn pool_test_case(&self, verdict: &Verdict, subject: &Subject) -> JunitTestCase {
         let mut case = JunitTestCase::named(&verdict.pool, self.path_from_root(&subject.name));
-        let alone = verdict.fate == VerdictKind::NotApplicable;
-        case.said.push(if alone { verdict_phrase(verdict) } else { verdict_sentence(verdict) });
-        case.said.extend(verdict.notes.iter().map(|note| format!("note: {note}")));
+        let not_applicable = verdict.fate == VerdictKind::NotApplicable;
+        case.system_out.push(if not_applicable { verdict_phrase(verdict) } else { verdict_sentence(verdict) });
+        case.system_out.extend(verdict.notes.iter().map(|note| format!("note: {note}")));
         // Neither passed nor failed: nobody knows yet, or there is nothing to know.
         case.skipped =
-            (!matches!(verdict.fate, VerdictKind::Starts | VerdictKind::Fails)).then(|| case.said.join("; "));
+            (!matches!(verdict.fate, VerdictKind::Starts | VerdictKind::Fails)).then(|| case.system_out.join("; "));
         let about: Vec<&Finding> =
             subject.findings.iter().filter(|finding| finding.pools.contains(&verdict.pool)).collect();
         self.with_findings(case, &about, subject)
@@ -104,7 +104,7 @@ impl JunitWriter<'_> {
     fn with_findings(&self, mut case: JunitTestCase, findings: &[&Finding], subject: &Subject) -> JunitTestCase {
         for finding in findings {
             let spot = PrimaryLocation::of_finding(finding, subject, self.setting.fleet);
-            let told = format!(
+            let finding_text = format!(
                 "{}:{}: {}",
                 self.path_from_root(spot.path),
                 spot.line(),
@@ -112,10 +112,12 @@ impl JunitWriter<'_> {
             );
             if finding.severity == FindingSeverity::Error {
                 let (rule, message) = (escape_xml(&finding.rule), escape_xml(&finding.message));
-                case.errors
-                    .push(format!("<failure type=\"{rule}\" message=\"{message}\">{}</failure>", escape_xml(&told)));
+                case.errors.push(format!(
+                    "<failure type=\"{rule}\" message=\"{message}\">{}</failure>",
+                    escape_xml(&finding_text)
+                ));
             } else {
-                case.said.push(format!("{} {}: {told}", finding.severity, finding.rule));
+                case.system_out.push(format!("{} {}: {finding_text}", finding.severity, finding.rule));
             }
         }
         case
@@ -125,7 +127,7 @@ impl JunitWriter<'_> {
 impl JunitTestCase {
     /// Returns a test case without results.
     fn named(name: &str, file: String) -> Self {
-        Self { name: name.to_owned(), file, errors: Vec::new(), skipped: None, said: Vec::new() }
+        Self { name: name.to_owned(), file, errors: Vec::new(), skipped: None, system_out: Vec::new() }
     }
 }
 
@@ -151,8 +153,8 @@ fn write_suite(name: &str, cases: &[JunitTestCase], out: &mut dyn io::Write) -> 
         if let Some(why) = case.skipped.as_ref().filter(|_| case.errors.is_empty()) {
             writeln!(out, "      <skipped message=\"{}\"/>", escape_xml(why))?;
         }
-        if !case.said.is_empty() {
-            writeln!(out, "      <system-out>{}</system-out>", escape_xml(&case.said.join("\n")))?;
+        if !case.system_out.is_empty() {
+            writeln!(out, "      <system-out>{}</system-out>", escape_xml(&case.system_out.join("\n")))?;
         }
         writeln!(out, "    </testcase>")?;
     }

@@ -243,11 +243,11 @@ pub(crate) fn escape_prose(text: &str) -> String {
     if parts.len().is_multiple_of(2) {
         return escape_literal(text);
     }
-    let told = parts.iter().enumerate().map(|(at, part)| match at % 2 {
+    let escaped = parts.iter().enumerate().map(|(at, part)| match at % 2 {
         1 if !part.is_empty() => escape_table_cell(&code_span(part)),
         _ => escape_literal(part),
     });
-    told.collect()
+    escaped.collect()
 }
 
 /// Escapes a text that contains no code, so that Markdown shows it literally.

@@ -348,17 +348,17 @@ impl Fix {
 
     /// Returns its effects with the pools: `starts on a; breaks b`.
     pub fn effects(&self) -> String {
-        let told = [
+        let effects = [
             (&self.cures, "starts on ", ""),
             (&self.settles, "starts on ", if self.supposes.is_none() { " for all unknown values" } else { "" }),
             (&self.lifts, "removes this failure on ", ", the rest is unknown"),
             (&self.narrows, "leaves less unknown on ", ""),
             (&self.breaks, "breaks ", ""),
         ];
-        let told = told.into_iter().filter(|(pools, ..)| !pools.is_empty());
-        let told = told.map(|(pools, before, after)| format!("{before}{}{after}", pools.join(", ")));
+        let effects = effects.into_iter().filter(|(pools, ..)| !pools.is_empty());
+        let effects = effects.map(|(pools, before, after)| format!("{before}{}{after}", pools.join(", ")));
         let supposed = self.supposes.iter().map(|what| format!("if {what}"));
-        supposed.chain(told).collect::<Vec<_>>().join("; ")
+        supposed.chain(effects).collect::<Vec<_>>().join("; ")
     }
 
     /// Returns the drivers that it needs with the pools: `with driver 470.42.01 to 470.256.02 (forward-compat) on a`.
@@ -367,17 +367,18 @@ impl Fix {
         let of_route = |ranges: &[FixDrivers]| {
             let to =
                 |one: &FixDrivers| one.to.as_ref().map_or_else(|| " or newer".to_owned(), |to| format!(" to {to}"));
-            let told: Vec<String> = ranges.iter().map(|one| format!("{}{}", one.from, to(one))).collect();
+            let range_texts: Vec<String> = ranges.iter().map(|one| format!("{}{}", one.from, to(one))).collect();
             let route = ranges.first().map_or("", |one| one.route.name());
-            format!("{} ({route})", told.join(", "))
+            format!("{} ({route})", range_texts.join(", "))
         };
         let of_pools = |of_them: &[FixDrivers]| {
-            let told: Vec<String> = of_them.chunk_by(alike).map(of_route).collect();
+            let route_texts: Vec<String> = of_them.chunk_by(alike).map(of_route).collect();
             let pools = of_them.first().map_or_else(String::new, |one| one.pools.join(", "));
-            format!("with driver {} on {pools}", told.join(", "))
+            format!("with driver {} on {pools}", route_texts.join(", "))
         };
-        let told: Vec<String> = self.drivers.chunk_by(|one, other| one.pools == other.pools).map(of_pools).collect();
-        (!told.is_empty()).then(|| told.join("; "))
+        let pool_texts: Vec<String> =
+            self.drivers.chunk_by(|one, other| one.pools == other.pools).map(of_pools).collect();
+        (!pool_texts.is_empty()).then(|| pool_texts.join("; "))
     }
 }
 
@@ -496,7 +497,7 @@ pub struct Observed {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodeRequirements>,
     /// How it comes to its GPUs, where a cluster or a compose file says it.
-    #[serde(default, skip_serializing_if = "Start::is_untold")]
+    #[serde(default, skip_serializing_if = "Start::is_unknown")]
     pub start: Start,
     /// Where a list or a manifest names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -240,16 +240,16 @@ mod tests {
 
     #[test]
     fn a_message_names_its_pools_once() {
-        let told = |message: &str, pools: &[&str]| {
+        let message_on_pools = |message: &str, pools: &[&str]| {
             let pools = pools.iter().map(|pool| (*pool).to_owned()).collect();
             message_with_pools(&Finding { message: message.to_owned(), pools, ..Finding::default() })
         };
-        assert_eq!(told("x", &[]), "x");
-        assert_eq!(told("x", &["a"]), "x (pool `a`)");
-        assert_eq!(told("x", &["a", "b"]), "x (pools `a`, `b`)");
-        assert_eq!(told("x on pool `a`", &["a"]), "x on pool `a`");
-        assert_eq!(told("x on pool `a`", &["a", "b"]), "x on pool `a` (pools `a`, `b`)");
+        assert_eq!(message_on_pools("x", &[]), "x");
+        assert_eq!(message_on_pools("x", &["a"]), "x (pool `a`)");
+        assert_eq!(message_on_pools("x", &["a", "b"]), "x (pools `a`, `b`)");
+        assert_eq!(message_on_pools("x on pool `a`", &["a"]), "x on pool `a`");
+        assert_eq!(message_on_pools("x on pool `a`", &["a", "b"]), "x on pool `a` (pools `a`, `b`)");
         let many = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
-        assert_eq!(told("x", &many), "x (pools `a`, `b`, `c`, `d`, `e`, `f`, `g`, `h` and 2 more)");
+        assert_eq!(message_on_pools("x", &many), "x (pools `a`, `b`, `c`, `d`, `e`, `f`, `g`, `h` and 2 more)");
     }
 }

@@ -121,17 +121,17 @@ pub fn message_with_image(finding: &Finding, subject: &Subject, spot: &PrimaryLo
 
 /// Returns the message of a finding with its pools, its cause, the error that a user sees, and its help.
 pub fn full_message(finding: &Finding) -> String {
-    let mut told = message_with_pools(finding);
+    let mut message = message_with_pools(finding);
     let lines = [("cause", &finding.cause), ("you will see", &finding.symptom), ("help", &finding.help)];
     for (key, text) in lines {
         if let Some(text) = text {
-            let _ = write!(told, "\n{key}: {text}");
+            let _ = write!(message, "\n{key}: {text}");
         }
     }
     for other in &finding.also_unknown {
-        let _ = write!(told, "\nalso unknown: {other}");
+        let _ = write!(message, "\nalso unknown: {other}");
     }
-    told
+    message
 }
 
 #[cfg(test)]

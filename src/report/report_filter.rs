@@ -302,9 +302,9 @@ mod tests {
     }
 
     fn filter_text(text: &str, at_a_time: usize) -> String {
-        let mut told = String::new();
-        ReportFilter::new(ChunkedReader(text.as_bytes(), at_a_time)).read_to_string(&mut told).expect("text");
-        told
+        let mut filtered = String::new();
+        ReportFilter::new(ChunkedReader(text.as_bytes(), at_a_time)).read_to_string(&mut filtered).expect("text");
+        filtered
     }
 
     #[test]
@@ -344,23 +344,26 @@ mod tests {
         ] {
             for end in ["\n", "\r\n"] {
                 for at_a_time in [1, 2, 3, 5, 8, 13, 1 << 20] {
-                    let told = filter_text(&of(value, end), at_a_time);
-                    assert_eq!(told, of("null", end), "{value:?} {at_a_time}");
-                    assert!(serde_json::from_str::<Value>(&told).is_ok(), "{told}");
+                    let filtered = filter_text(&of(value, end), at_a_time);
+                    assert_eq!(filtered, of("null", end), "{value:?} {at_a_time}");
+                    assert!(serde_json::from_str::<Value>(&filtered).is_ok(), "{filtered}");
                 }
             }
         }
         // Lines that are indented as nobody does leave brackets over, or nothing at all.
         for value in ["[\n        [\n      ]\n      ]", "[\n1\n]", "[\n    [1\n      ],\n      2\n      ]"] {
             for at_a_time in [1, 4, 1 << 20] {
-                let told = filter_text(&of(value, "\n"), at_a_time);
-                assert!(told == of("null", "\n") || serde_json::from_str::<Value>(&told).is_err(), "{told}");
+                let filtered = filter_text(&of(value, "\n"), at_a_time);
+                assert!(
+                    filtered == of("null", "\n") || serde_json::from_str::<Value>(&filtered).is_err(),
+                    "{filtered}"
+                );
             }
         }
     }
 
     #[test]
-    fn what_is_no_such_member_stays() {
+    fn other_members_are_kept() {
         for text in [
             r#"{"subjects":[{"verdict":[1],"verdicts2":[2],"Verdicts":[3],"a\"verdicts":[4],"verdicts":7}]}"#,
             r#"{"other":[{"verdicts":[1]}],"subjects":{"a":{"b":{"verdicts":[1]}}}}"#,
@@ -379,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_stays_no_json() {
+    fn truncated_json_stays_invalid() {
         let whole = r#"{"subjects":[{"verdicts":[{"a":"]"}],"findings":{"b":[]}}]}"#;
         assert!(serde_json::from_str::<Value>(&filter_text(whole, 9)).is_ok());
         for end in 1..whole.len() {

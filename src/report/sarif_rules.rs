@@ -14,8 +14,8 @@ const MAX_DESCRIPTION_LENGTH: usize = 1024;
 /// Returns the descriptor of a rule; without a page, only its name.
 pub(super) fn rule_descriptor(name: &str, page: Option<&RulePage>) -> Value {
     let Some(page) = page else {
-        let said = json!({"text": escape_one_line(name)});
-        return json!({"id": name, "shortDescription": said, "fullDescription": said, "help": said});
+        let message = json!({"text": escape_one_line(name)});
+        return json!({"id": name, "shortDescription": message, "fullDescription": message, "help": message});
     };
     let wrong = complete_sentences(paragraph_to_line(first_paragraph(&page.sections.wrong)));
     let help = page_help(page);
@@ -24,7 +24,7 @@ pub(super) fn rule_descriptor(name: &str, page: Option<&RulePage>) -> Value {
         Severity::Warning => ("warning", "warning"),
         Severity::Note => ("note", "recommendation"),
     };
-    let mut told = json!({
+    let mut descriptor = json!({
         "id": name,
         "name": name,
         "shortDescription": {"text": truncate_description(first_sentence(&wrong))},
@@ -38,9 +38,9 @@ pub(super) fn rule_descriptor(name: &str, page: Option<&RulePage>) -> Value {
         },
     });
     if let Some(address) = documentation_urls::rule_page_url(name) {
-        told["helpUri"] = address.into();
+        descriptor["helpUri"] = address.into();
     }
-    told
+    descriptor
 }
 
 /// Returns the text of a page without its examples.
@@ -74,8 +74,11 @@ fn paragraph_to_line(paragraph: &str) -> String {
 
 /// Returns a paragraph up to its last complete sentence, without an introduction to an example.
 fn complete_sentences(text: String) -> String {
-    if let Some(told) = text.strip_suffix(':').filter(|told| !told.rsplit(". ").next().unwrap_or(told).contains(": ")) {
-        return format!("{told}.");
+    if let Some(without_colon) = text
+        .strip_suffix(':')
+        .filter(|without_colon| !without_colon.rsplit(". ").next().unwrap_or(without_colon).contains(": "))
+    {
+        return format!("{without_colon}.");
     }
     if text.ends_with(['.', '!', '?', ')']) {
         return text;
@@ -107,9 +110,9 @@ mod tests {
     #[test]
     fn every_page_fits_and_says_something() {
         for page in RuleBook::built_in().pages() {
-            let told = rule_descriptor(&page.name, Some(page));
+            let descriptor = rule_descriptor(&page.name, Some(page));
             for key in ["shortDescription", "fullDescription"] {
-                let text = told[key]["text"].as_str().unwrap_or_default();
+                let text = descriptor[key]["text"].as_str().unwrap_or_default();
                 assert!(
                     (10..=MAX_DESCRIPTION_LENGTH).contains(&text.chars().count()) && !text.contains('\n'),
                     "{}: {text}",
@@ -117,9 +120,9 @@ mod tests {
                 );
                 assert!(text.ends_with(['.', '!', '?', ')']) && !text.ends_with(".."), "{}: {text}", page.name);
             }
-            let help = told["help"]["markdown"].as_str().unwrap_or_default();
+            let help = descriptor["help"]["markdown"].as_str().unwrap_or_default();
             assert!(help.contains("## What to do") && !help.contains("## Examples"), "{}", page.name);
-            assert!(told["properties"].get("security-severity").is_none());
+            assert!(descriptor["properties"].get("security-severity").is_none());
         }
     }
 

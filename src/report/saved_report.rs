@@ -68,9 +68,9 @@ pub fn read_saved_report<R: io::Read + Send>(open: impl Fn() -> io::Result<R>) -
     match read_schema_version(open()?)? {
         None => Err(ReportReadError::NoVersion),
         Some(version) if version.as_u64() == Some(u64::from(SCHEMA_VERSION)) => {
-            let thin = ReportFilter::new(open()?);
-            match parallel::read_ahead(thin, |thin| {
-                serde_json::from_reader(io::BufReader::with_capacity(READ_BUFFER_SIZE, thin))
+            let filtered = ReportFilter::new(open()?);
+            match parallel::read_ahead(filtered, |reader| {
+                serde_json::from_reader(io::BufReader::with_capacity(READ_BUFFER_SIZE, reader))
             }) {
                 Ok(again) => Ok(again),
                 // The whole text tells what is wrong, and where; and it may be right, and written as no program does.
@@ -157,7 +157,7 @@ mod tests {
         ] {
             assert_eq!(read_text(text).expect_err("a mistake").to_string(), expected, "{text}");
         }
-        let gone = read_saved_report(|| Err::<&[u8], _>(io::Error::other("gone"))).expect_err("no file");
-        assert!(gone.to_string().contains("gone"), "{gone}");
+        let error = read_saved_report(|| Err::<&[u8], _>(io::Error::other("gone"))).expect_err("no file");
+        assert!(error.to_string().contains("gone"), "{error}");
     }
 }

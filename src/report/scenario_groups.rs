@@ -37,12 +37,12 @@ pub fn group_scenarios(scenarios: &[Scenario]) -> Vec<ScenarioGroup<'_>> {
             None => groups.push((scenario, vec![&scenario.when])),
         }
     }
-    let alone = groups.len() == 1;
+    let single_group = groups.len() == 1;
     groups
         .into_iter()
         .map(|(first, whens)| ScenarioGroup {
             first,
-            hosts: if alone { Vec::new() } else { describe_hosts(&whens, differing) },
+            hosts: if single_group { Vec::new() } else { describe_hosts(&whens, differing) },
         })
         .collect()
 }
@@ -161,9 +161,9 @@ mod tests {
             scenario("T4", Some("535"), "fails"),
         ];
         assert_eq!(common_properties(&all), "launch docker --gpus");
-        let told: Vec<_> = group_scenarios(&all).into_iter().map(|group| group.hosts).collect();
+        let descriptions: Vec<_> = group_scenarios(&all).into_iter().map(|group| group.hosts).collect();
         assert_eq!(
-            told,
+            descriptions,
             [vec!["gpu A100 or T4, driver 550"], vec!["gpu A100, driver not declared", "gpu T4, driver 535"]]
         );
     }

@@ -121,16 +121,17 @@ fn scan_hint(subject: &Subject) -> &'static str {
 
 /// Writes the notes of verdicts, and the code that was not inspected in images that start, each once with its pools.
 fn write_verdict_notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
-    let mut told: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
-    let alone = subjects.len() == 1;
+    let mut pools_by_note: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    let single_subject = subjects.len() == 1;
     let all = subjects.iter().flat_map(|subject| &subject.verdicts).map(|verdict| &verdict.pool);
     let all = all.collect::<BTreeSet<_>>().len();
     for subject in subjects {
         for verdict in subject.verdicts.iter().filter(|verdict| verdict.component.is_none()) {
-            let unseen = (verdict.fate == VerdictKind::Starts && !verdict.not_seen.is_empty())
+            let uninspected_note = (verdict.fate == VerdictKind::Starts && !verdict.not_seen.is_empty())
                 .then(|| format!("not inspected: {}{}", verdict.not_seen.join(", "), scan_hint(subject)));
-            for note in verdict.notes.iter().chain(&unseen) {
-                let pools = told.entry((subject_title(subject), escape_one_line(note).into_owned())).or_default();
+            for note in verdict.notes.iter().chain(&uninspected_note) {
+                let pools =
+                    pools_by_note.entry((subject_title(subject), escape_one_line(note).into_owned())).or_default();
                 pools.push(escape_one_line(&verdict.pool).into_owned());
             }
         }
@@ -138,7 +139,7 @@ fn write_verdict_notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::R
     // The same note of several images is one.
     let mut grouped: Vec<(String, String, Vec<String>)> = Vec::new();
     let mut known = BTreeMap::new();
-    for ((image, note), pools) in told {
+    for ((image, note), pools) in pools_by_note {
         let pools = if pools.len() == all && all > 1 {
             format!("all {all} pools")
         } else {
@@ -151,7 +152,7 @@ fn write_verdict_notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::R
         }
     }
     for (note, pools, images) in grouped {
-        let images = if alone { String::new() } else { format!("{}: ", join_first(&images, 3, ", ")) };
+        let images = if single_subject { String::new() } else { format!("{}: ", join_first(&images, 3, ", ")) };
         writeln!(out, "note: {images}{note} ({pools})")?;
     }
     Ok(())

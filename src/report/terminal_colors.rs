@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_only_where_asked() {
+    fn color_is_written_only_if_enabled() {
         assert_eq!(paint("x", verdict_kind_tone(VerdictKind::Fails), false), "x");
         assert_eq!(paint("x", verdict_kind_tone(VerdictKind::Fails), true), "\u{1b}[31mx\u{1b}[0m");
     }

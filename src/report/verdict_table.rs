@@ -164,26 +164,26 @@ impl SingleImageTable {
                 writeln!(out, "{begin}  -")?;
                 continue;
             };
-            let told =
+            let label =
                 format!("{} {}", verdict_symbol(verdict, options.ascii), escape_one_line(verdict_label(verdict)));
-            let told = paint(&told, verdict_tone(verdict), options.color);
+            let label = paint(&label, verdict_tone(verdict), options.color);
             if reason.is_empty() {
-                writeln!(out, "{begin}  {told}")?;
+                writeln!(out, "{begin}  {label}")?;
                 continue;
             }
             let at = self.width_before_reason();
             let next_to_it = display_width(&begin) + 4 + display_width(verdict_label(verdict)) + COLUMN_GAP;
             if options.width < at + display_width(reason) && next_to_it + display_width(reason) <= options.width {
-                writeln!(out, "{begin}  {told}  {reason}")?;
+                writeln!(out, "{begin}  {label}  {reason}")?;
                 continue;
             }
             if options.width < at + display_width(reason) && options.width < at + MIN_REASON_WIDTH {
                 // No room next to the verdict: below it.
-                writeln!(out, "{begin}  {told}\n      {}", wrap(reason, 6, 6, options.width))?;
+                writeln!(out, "{begin}  {label}\n      {}", wrap(reason, 6, 6, options.width))?;
                 continue;
             }
             let pad = self.word.saturating_sub(display_width(verdict_label(verdict))) + COLUMN_GAP;
-            writeln!(out, "{begin}  {told}{:pad$}{}", "", wrap(reason, at, at, options.width))?;
+            writeln!(out, "{begin}  {label}{:pad$}{}", "", wrap(reason, at, at, options.width))?;
         }
         Ok(())
     }

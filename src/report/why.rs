@@ -130,8 +130,8 @@ impl VerdictContext<'_> {
         for gap in &verdict.missing {
             writeln!(out, "    missing {}: {}", escape_one_line(&gap.key), escape_one_line(&gap.supply))?;
         }
-        for unseen in &verdict.not_seen {
-            writeln!(out, "    not inspected: {}", escape_one_line(unseen))?;
+        for uninspected in &verdict.not_seen {
+            writeln!(out, "    not inspected: {}", escape_one_line(uninspected))?;
         }
         for note in &verdict.notes {
             writeln!(out, "    note: {}", escape_one_line(note))?;
@@ -167,9 +167,9 @@ impl VerdictContext<'_> {
         };
         let sign = paint(sign, tone, self.color);
         writeln!(out, "      {sign} {}: {}", step.step, escape_one_line(&step.text))?;
-        let mut told = Vec::new();
+        let mut visited = Vec::new();
         for id in &step.facts {
-            self.write_fact(id, 0, &mut told, out)?;
+            self.write_fact(id, 0, &mut visited, out)?;
         }
         if !step.cite.is_empty() {
             let cite = format!("cite: {}", escape_one_line(&step.cite));
@@ -183,18 +183,18 @@ impl VerdictContext<'_> {
         &'b self,
         id: &'b str,
         depth: usize,
-        told: &mut Vec<&'b str>,
+        visited: &mut Vec<&'b str>,
         out: &mut impl io::Write,
     ) -> io::Result<()> {
-        if told.contains(&id) || MAX_DERIVATION_DEPTH < depth {
+        if visited.contains(&id) || MAX_DERIVATION_DEPTH < depth {
             return Ok(());
         }
-        told.push(id);
+        visited.push(id);
         write!(out, "{:indent$}", "", indent = FACT_INDENT + 2 * depth)?;
         if let Some(fact) = self.subject.facts.iter().find(|fact| fact.id == id) {
             writeln!(out, "{}", fact_with_origins(fact))?;
             for source in &fact.derived_from {
-                self.write_fact(source, depth + 1, told, out)?;
+                self.write_fact(source, depth + 1, visited, out)?;
             }
             return Ok(());
         }
@@ -211,9 +211,9 @@ impl VerdictContext<'_> {
 /// Returns the facts behind a step, one line each, followed by the facts from which they were derived, indented.
 pub fn fact_lines(step: &Step, subject: &Subject, pool: &Pool, report: &Report) -> Vec<String> {
     let chain = VerdictContext { report, subject, pool: Some(pool), color: false };
-    let (mut told, mut lines) = (Vec::new(), Vec::new());
+    let (mut visited, mut lines) = (Vec::new(), Vec::new());
     for id in &step.facts {
-        push_fact_lines(&chain, id, 0, &mut told, &mut lines);
+        push_fact_lines(&chain, id, 0, &mut visited, &mut lines);
     }
     lines
 }
@@ -223,13 +223,13 @@ fn push_fact_lines<'b>(
     chain: &'b VerdictContext<'_>,
     id: &'b str,
     depth: usize,
-    told: &mut Vec<&'b str>,
+    visited: &mut Vec<&'b str>,
     lines: &mut Vec<String>,
 ) {
-    if told.contains(&id) || MAX_DERIVATION_DEPTH < depth {
+    if visited.contains(&id) || MAX_DERIVATION_DEPTH < depth {
         return;
     }
-    told.push(id);
+    visited.push(id);
     let entry = || {
         let (table, row) = id.split_once('/')?;
         Some(format!("compatibility database: {} {}", escape_one_line(table), escape_one_line(row)))
@@ -239,7 +239,7 @@ fn push_fact_lines<'b>(
     }
     if let Some(fact) = chain.subject.facts.iter().find(|fact| fact.id == id) {
         for source in &fact.derived_from {
-            push_fact_lines(chain, source, depth + 1, told, lines);
+            push_fact_lines(chain, source, depth + 1, visited, lines);
         }
     }
 }
@@ -335,8 +335,8 @@ fn write_brief(
     let mut judged: Vec<usize> = Vec::new();
     for (image, subject) in report.subjects.iter().enumerate() {
         for verdict in &subject.verdicts {
-            let wanted = options.pool.is_none_or(|pool| pool == verdict.pool);
-            if !subject.gpu_content || verdict.component.is_some() || !wanted {
+            let selected = options.pool.is_none_or(|pool| pool == verdict.pool);
+            if !subject.gpu_content || verdict.component.is_some() || !selected {
                 continue;
             }
             if judged.last() != Some(&image) {
@@ -425,7 +425,7 @@ fn verdict_reason<'r>(
     verdict: &'r Verdict,
     source: &dyn Fn(&str) -> Option<String>,
 ) -> VerdictReason<'r> {
-    let told = format!("{} {}", verdict_symbol(verdict, false), escape_one_line(verdict_label(verdict)));
+    let verdict_text = format!("{} {}", verdict_symbol(verdict, false), escape_one_line(verdict_label(verdict)));
     let of_verdict = |scenario: &Scenario| scenario.fate == verdict.fate;
     let mut hosts = group_scenarios(&verdict.scenarios);
     if hosts.iter().any(|group| of_verdict(group.first)) {
@@ -462,16 +462,16 @@ fn verdict_reason<'r>(
     let mut gaps: Vec<&str> = verdict.missing.iter().map(|gap| gap.supply.as_str()).collect();
     gaps.dedup();
     let gaps = gaps.into_iter().take(MAX_MISSING).map(|gap| format!("to know: {}", escape_one_line(gap)));
-    let unseen = verdict.not_seen.iter().map(|unseen| format!("not inspected: {}", escape_one_line(unseen)));
+    let uninspected = verdict.not_seen.iter().map(|component| format!("not inspected: {}", escape_one_line(component)));
     VerdictReason {
         image,
         pool: &verdict.pool,
         fate: verdict.fate,
-        head: (told, reason_text(verdict)),
+        head: (verdict_text, reason_text(verdict)),
         steps,
         texts,
         facts,
-        tail: gaps.chain(unseen).collect(),
+        tail: gaps.chain(uninspected).collect(),
     }
 }
 
@@ -489,9 +489,9 @@ impl ReasonPrinter<'_> {
     fn write_group(&self, entry: &VerdictReasonGroup<'_>, out: &mut impl io::Write) -> io::Result<()> {
         let Some(first) = entry.reasons.first() else { return Ok(()) };
         let width = self.options.width;
-        let (told, reason) = &first.head;
+        let (verdict_text, reason) = &first.head;
         let gap = if reason.is_empty() { "" } else { ": " };
-        let told = paint(told, verdict_kind_tone(first.fate), self.options.color);
+        let verdict_text = paint(verdict_text, verdict_kind_tone(first.fate), self.options.color);
         let places = self.images_and_pools(&entry.reasons);
         for (number, place) in places.iter().take(MAX_IMAGES).enumerate() {
             let last = number + 1 == places.len().min(MAX_IMAGES);
@@ -506,7 +506,7 @@ impl ReasonPrinter<'_> {
                 let fits = display_width(line) + display_width(&first.head.0) + display_width(reason) + VERDICT_MARGIN
                     <= width;
                 let between = if fits { " " } else { "\n    " };
-                writeln!(out, "  {place}:{between}{told}{gap}{reason}")?;
+                writeln!(out, "  {place}:{between}{verdict_text}{gap}{reason}")?;
             } else {
                 writeln!(out, "  {place},")?;
             }

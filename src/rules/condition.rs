@@ -58,9 +58,9 @@ impl RuleCondition {
     ///
     /// A comparison with an absent fact does not hold; one with an unknown fact is unknown.
     pub fn evaluate(&self, scope: &dyn FactScope) -> Result<Truth, FactTypeMismatch> {
-        let asked = EvaluationContext { scope, misfit: RefCell::new(None) };
-        let truth = self.root.evaluate(&asked, None);
-        asked.misfit.into_inner().map_or(Ok(truth), Err)
+        let context = EvaluationContext { scope, misfit: RefCell::new(None) };
+        let truth = self.root.evaluate(&context, None);
+        context.misfit.into_inner().map_or(Ok(truth), Err)
     }
 }
 
@@ -391,10 +391,10 @@ impl ConditionChecker<'_> {
     }
 
     /// Checks a node that must be a value of a certain type.
-    fn check_typed_value(&mut self, node: &ConditionNode, wanted: ValueType) -> Result<ValueExpression, Fault> {
+    fn check_typed_value(&mut self, node: &ConditionNode, expected: ValueType) -> Result<ValueExpression, Fault> {
         match self.check_value(node)? {
-            (term, found) if found == wanted => Ok(term),
-            (_, found) => Err(type_mismatch(node.span, wanted, found)),
+            (term, found) if found == expected => Ok(term),
+            (_, found) => Err(type_mismatch(node.span, expected, found)),
         }
     }
 }
@@ -418,9 +418,9 @@ fn is_boolean_node(node: &ConditionNode) -> bool {
 
 /// Returns the error for a wrong number of arguments.
 fn wrong_argument_count(function: &ConditionFunction, given: usize, span: Span) -> Fault {
-    let (name, wanted) = (function.name, function.takes.len());
-    let s = if wanted == 1 { "" } else { "s" };
-    Fault::new(span, format!("`{name}` takes {wanted} argument{s}, not {given}"))
+    let (name, expected) = (function.name, function.takes.len());
+    let s = if expected == 1 { "" } else { "s" };
+    Fault::new(span, format!("`{name}` takes {expected} argument{s}, not {given}"))
         .with_help(format!("for example `{}`", function.example))
 }
 
@@ -439,8 +439,8 @@ fn unknown_function(name: &str, span: Span) -> Fault {
 }
 
 /// Returns the error for a value of the wrong type.
-fn type_mismatch(span: Span, wanted: ValueType, found: ValueType) -> Fault {
-    Fault::new(span, format!("expected a {wanted}, found a {found}"))
+fn type_mismatch(span: Span, expected: ValueType, found: ValueType) -> Fault {
+    Fault::new(span, format!("expected a {expected}, found a {found}"))
 }
 
 /// Parses the literal argument of `version(…)`.
@@ -482,28 +482,30 @@ pub(super) struct EvaluationContext<'a> {
 
 impl BooleanExpression {
     /// Evaluates the expression; `component` is the scope of the enclosing `components.exists` or `components.all`.
-    pub(super) fn evaluate(&self, asked: &EvaluationContext<'_>, component: Option<&dyn FactScope>) -> Truth {
-        let value = |term: &ValueExpression| term.evaluate(asked, component);
+    pub(super) fn evaluate(&self, context: &EvaluationContext<'_>, component: Option<&dyn FactScope>) -> Truth {
+        let value = |term: &ValueExpression| term.evaluate(context, component);
         match self {
             Self::Value(term) => match value(term) {
                 FactLookup::Known(FactValue::Bool(holds)) => holds.into(),
                 FactLookup::Absent => Truth::False,
                 _ => Truth::Unknown,
             },
-            Self::Not(inner) => inner.evaluate(asked, component).negate(),
+            Self::Not(inner) => inner.evaluate(context, component).negate(),
             Self::And(parts) => {
-                parts.iter().fold(Truth::True, |truth, part| truth.and(part.evaluate(asked, component)))
+                parts.iter().fold(Truth::True, |truth, part| truth.and(part.evaluate(context, component)))
             }
-            Self::Or(parts) => parts.iter().fold(Truth::False, |truth, part| truth.or(part.evaluate(asked, component))),
+            Self::Or(parts) => {
+                parts.iter().fold(Truth::False, |truth, part| truth.or(part.evaluate(context, component)))
+            }
             Self::Compare(operator, left, right) => {
                 combine_known(value(left), value(right), |left, right| compare_values(*operator, left, right))
             }
-            Self::Same(left, right) => match (left.evaluate(asked, component), right.evaluate(asked, component)) {
+            Self::Same(left, right) => match (left.evaluate(context, component), right.evaluate(context, component)) {
                 (Truth::Unknown, _) | (_, Truth::Unknown) => Truth::Unknown,
                 (left, right) => (left == right).into(),
             },
-            Self::Settled(fact) => (fact.look_up(asked, component) != FactLookup::Unknown).into(),
-            Self::Present(fact) => match fact.look_up(asked, component) {
+            Self::Settled(fact) => (fact.look_up(context, component) != FactLookup::Unknown).into(),
+            Self::Present(fact) => match fact.look_up(context, component) {
                 FactLookup::Known(_) => Truth::True,
                 FactLookup::Absent => Truth::False,
                 FactLookup::Unknown => Truth::Unknown,
@@ -525,10 +527,10 @@ impl BooleanExpression {
                 _ => Truth::Unknown,
             },
             Self::Components { every, body } => {
-                let components = asked.scope.components();
+                let components = context.scope.components();
                 let rest = if components.complete { Truth::from(*every) } else { Truth::Unknown };
                 components.list.iter().fold(rest, |truth, component| {
-                    let one = body.evaluate(asked, Some(component.as_ref()));
+                    let one = body.evaluate(context, Some(component.as_ref()));
                     if *every { truth.and(one) } else { truth.or(one) }
                 })
             }
@@ -538,24 +540,24 @@ impl BooleanExpression {
 
 impl ValueExpression {
     /// Evaluates the expression to a value.
-    fn evaluate(&self, asked: &EvaluationContext<'_>, component: Option<&dyn FactScope>) -> FactLookup {
+    fn evaluate(&self, context: &EvaluationContext<'_>, component: Option<&dyn FactScope>) -> FactLookup {
         match self {
             Self::Constant(value) => FactLookup::Known(value.clone()),
-            Self::Fact(fact) => fact.look_up(asked, component),
-            Self::Part(inner, index) => match inner.evaluate(asked, component) {
+            Self::Fact(fact) => fact.look_up(context, component),
+            Self::Part(inner, index) => match inner.evaluate(context, component) {
                 FactLookup::Known(FactValue::Version(version)) => {
                     FactLookup::Known(FactValue::Number(version.part(*index).into()))
                 }
                 FactLookup::Absent => FactLookup::Absent,
                 _ => FactLookup::Unknown,
             },
-            Self::Size(inner) => match inner.evaluate(asked, component) {
+            Self::Size(inner) => match inner.evaluate(context, component) {
                 FactLookup::Known(FactValue::List(list)) => i64::try_from(list.len())
                     .map_or(FactLookup::Unknown, |size| FactLookup::Known(FactValue::Number(size))),
                 FactLookup::Absent => FactLookup::Known(FactValue::Number(0)),
                 _ => FactLookup::Unknown,
             },
-            Self::Release(inner) => match inner.evaluate(asked, component) {
+            Self::Release(inner) => match inner.evaluate(context, component) {
                 FactLookup::Known(FactValue::Text(text)) => {
                     release_version(&text).map_or(FactLookup::Unknown, FactLookup::Known)
                 }
@@ -574,16 +576,16 @@ fn release_version(text: &str) -> Option<FactValue> {
 
 impl FactReference {
     /// Looks the fact up in the scope; a value of the wrong type counts as unknown and is recorded.
-    fn look_up(&self, asked: &EvaluationContext<'_>, component: Option<&dyn FactScope>) -> FactLookup {
+    fn look_up(&self, context: &EvaluationContext<'_>, component: Option<&dyn FactScope>) -> FactLookup {
         let found = match component {
             Some(component) if self.of_component => component.value(&self.name),
-            _ => asked.scope.value(&self.name),
+            _ => context.scope.value(&self.name),
         };
         match found {
             FactLookup::Known(value) if value.value_type() != self.kind => {
                 let misfit =
                     FactTypeMismatch { fact: self.name.clone(), promised: self.kind, given: value.value_type() };
-                asked.misfit.borrow_mut().get_or_insert(misfit);
+                context.misfit.borrow_mut().get_or_insert(misfit);
                 FactLookup::Unknown
             }
             found => found,

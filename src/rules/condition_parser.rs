@@ -74,9 +74,9 @@ struct ConditionParser {
 
 impl ConditionParser {
     /// Consumes an operator or bracket if it is the next token; returns its span.
-    fn take_sign(&mut self, wanted: &str) -> Option<Span> {
+    fn take_sign(&mut self, expected: &str) -> Option<Span> {
         match self.tokens.get(self.at) {
-            Some((ConditionToken::Sign(sign), span)) if *sign == wanted => {
+            Some((ConditionToken::Sign(sign), span)) if *sign == expected => {
                 self.at += 1;
                 Some(*span)
             }
@@ -90,9 +90,9 @@ impl ConditionParser {
     }
 
     /// Consumes an operator or bracket; an error if it is not the next token.
-    fn expect_sign(&mut self, wanted: &str) -> Result<Span, Fault> {
+    fn expect_sign(&mut self, expected: &str) -> Result<Span, Fault> {
         let here = self.next_span();
-        self.take_sign(wanted).ok_or_else(|| Fault::new(here, format!("expected `{wanted}`")))
+        self.take_sign(expected).ok_or_else(|| Fault::new(here, format!("expected `{expected}`")))
     }
 
     /// Parses expressions joined by the operator for "or".

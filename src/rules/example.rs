@@ -154,10 +154,10 @@ fn read_expectations(text: &str) -> Result<Vec<Expectation>, Fault> {
         }
         if let Ok(level) = level.parse() {
             found.push(Expectation { level, rule: rule.to_owned() });
-        } else if let Some(meant) = nearest_word(level, Level::WORDS.iter().copied()) {
+        } else if let Some(suggestion) = nearest_word(level, Level::WORDS.iter().copied()) {
             let span = Span::new(start + 2, start + 2 + level.len());
             let fault = Fault::new(span, format!("`{level}` is not an expectation"));
-            return Err(fault.with_help(format!("did you mean `{meant}`?")));
+            return Err(fault.with_help(format!("did you mean `{suggestion}`?")));
         }
     }
     Ok(found)

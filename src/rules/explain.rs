@@ -165,8 +165,8 @@ fn normalize_term(text: &str) -> String {
 }
 
 /// Explains a word of a report in one sentence: a verdict such as `fails`, or a route such as `minor-version`.
-pub fn explain_report_term(asked: &str, row: &VerdictWordRow) -> String {
-    format!("`{}` in a report means: {}.", asked.trim().trim_matches(['`', '"']), row.means)
+pub fn explain_report_term(term: &str, row: &VerdictWordRow) -> String {
+    format!("`{}` in a report means: {}.", term.trim().trim_matches(['`', '"']), row.means)
 }
 
 /// Describes a launch method in a sentence.
@@ -252,18 +252,18 @@ fn truncate_text(text: &str) -> &str {
 
 /// Returns rule and error names that are similar to a text, the most similar first.
 pub fn similar_names(text: &str, book: &RuleBook, knowledge: Knowledge) -> Vec<String> {
-    let asked = text.trim().to_lowercase();
+    let query = text.trim().to_lowercase();
     // Other numbers are no misspelled ones, and short words are near to everything.
-    if asked.chars().count() < MIN_SIMILAR_LENGTH || asked.chars().all(|sign| sign.is_ascii_digit()) {
+    if query.chars().count() < MIN_SIMILAR_LENGTH || query.chars().all(|sign| sign.is_ascii_digit()) {
         return Vec::new();
     }
-    let most = asked.chars().count().clamp(3, 60) / 3 + 1;
+    let most = query.chars().count().clamp(3, 60) / 3 + 1;
     let rules = book.pages().map(|page| page.name.clone());
     let errors = knowledge.errors().iter().flat_map(error_names).map(str::to_owned);
     let codes = knowledge.errors().iter().map(|row| row.code.to_string());
     let measured = rules.chain(errors).chain(codes).filter_map(|name| {
-        let far = name.chars().count().abs_diff(asked.chars().count()) > most;
-        let distance = if far { most + 1 } else { edit_distance(&asked, &name.to_lowercase()) };
+        let far = name.chars().count().abs_diff(query.chars().count()) > most;
+        let distance = if far { most + 1 } else { edit_distance(&query, &name.to_lowercase()) };
         (distance <= most).then_some((distance, name))
     });
     let mut found: Vec<(usize, String)> = measured.collect();
@@ -274,13 +274,13 @@ pub fn similar_names(text: &str, book: &RuleBook, knowledge: Knowledge) -> Vec<S
 
 /// Returns the page whose name a text misspells, if no other name is as similar.
 pub fn misspelled_page<'a>(text: &str, book: &'a RuleBook) -> Option<&'a RulePage> {
-    let asked = text.trim().to_lowercase();
-    if asked.chars().count() < MIN_MISSPELLED_LENGTH {
+    let query = text.trim().to_lowercase();
+    if query.chars().count() < MIN_MISSPELLED_LENGTH {
         return None;
     }
     let mut near: Vec<(usize, &RulePage)> = book
         .pages()
-        .map(|page| (edit_distance(&asked, &page.name), page))
+        .map(|page| (edit_distance(&query, &page.name), page))
         .filter(|(far, _)| *far <= MAX_MISSPELLINGS)
         .collect();
     near.sort_by_key(|(far, _)| *far);
@@ -330,11 +330,11 @@ fn error_weight(row: &'static ErrorRow, line: &SearchText<'_>) -> Option<usize> 
     let words = row.text.trim_end_matches('.').to_lowercase();
     let count = words.split(' ').count();
     // Two words may be those of any program.
-    let said = count > 1
+    let has_message = count > 1
         && (count > 2 || line.is_gpu_related)
         && lower.match_indices(&words).any(|(at, _)| !has_other_error_number(row, lower, at + words.len()));
     let coded = line.is_gpu_related && line.codes.contains(&u32::from(row.code));
-    if said { Some(100 + words.len()) } else { coded.then_some(100) }
+    if has_message { Some(100 + words.len()) } else { coded.then_some(100) }
 }
 
 /// Whether the number of another error follows the message in brackets: `UNKNOWN ERROR (303)`.
@@ -513,13 +513,13 @@ pub(super) struct PartialMatches<'a> {
 
 /// Returns the pages about messages that contain a lower-case text; the larger its share, the heavier.
 fn find_partial_matches<'a>(lower: &str, book: &'a RuleBook, knowledge: Knowledge) -> PartialMatches<'a> {
-    let asked = normalize_query(lower);
+    let query = normalize_query(lower);
     let mut fits = Vec::new();
     // The likeliest page of every message, and the largest share.
     let mut first: BTreeSet<&str> = BTreeSet::new();
     let mut largest = 0;
     for row in knowledge.errors() {
-        let Some(share) = message_share(&asked, &[row.text]) else { continue };
+        let Some(share) = message_share(&query, &[row.text]) else { continue };
         let quotes = |rule: &&&str| {
             let text = row.text.trim_end_matches('.').to_lowercase();
             let page = book.get(rule);
@@ -533,7 +533,7 @@ fn find_partial_matches<'a>(lower: &str, book: &'a RuleBook, knowledge: Knowledg
         largest = largest.max(share);
     }
     for row in knowledge.messages() {
-        let Some(share) = message_share(&asked, row.says) else { continue };
+        let Some(share) = message_share(&query, row.says) else { continue };
         fits.extend(row.rules.iter().map(|rule| PageCandidate {
             rule,
             why: describe_log_message(row),
@@ -544,7 +544,7 @@ fn find_partial_matches<'a>(lower: &str, book: &'a RuleBook, knowledge: Knowledg
     }
     let in_tables = !first.is_empty();
     for page in book.pages() {
-        let lines = quoted_lines(&page.sections.wrong).filter_map(|line| Some((message_share(&asked, &[line])?, line)));
+        let lines = quoted_lines(&page.sections.wrong).filter_map(|line| Some((message_share(&query, &[line])?, line)));
         if let Some((share, line)) = lines.max_by_key(|(share, _)| *share) {
             fits.push(PageCandidate { rule: &page.name, why: describe_quoted_line(line), weight: share });
             // Practice pages quote the messages of the tables too.
@@ -604,33 +604,33 @@ fn normalize_text(text: &str) -> String {
 }
 
 /// Returns the share of a message, in percent, that a text covers, if it matches whole words of adjacent parts.
-fn message_share(asked: &str, message: &[&str]) -> Option<usize> {
-    let named = asked.contains(' ') || asked.contains(['.', '_']) && asked.contains(char::is_alphabetic);
-    if asked.len() < MIN_TEXT_BYTES || !named || COMMON_PHRASES.contains(&asked) {
+fn message_share(query: &str, message: &[&str]) -> Option<usize> {
+    let named = query.contains(' ') || query.contains(['.', '_']) && query.contains(char::is_alphabetic);
+    if query.len() < MIN_TEXT_BYTES || !named || COMMON_PHRASES.contains(&query) {
         return None;
     }
     let parts: Vec<String> = message.iter().map(|part| normalize_text(part)).collect();
     let inside = |part: &String| {
-        part.match_indices(asked).any(|(at, _)| is_word_start(part, at) && is_word_end(part, at + asked.len()))
+        part.match_indices(query).any(|(at, _)| is_word_start(part, at) && is_word_end(part, at + query.len()))
     };
     if let Some(part) = parts.iter().filter(|part| inside(part)).min_by_key(|part| part.len()) {
-        return Some(asked.len() * 100 / part.len().max(1));
+        return Some(query.len() * 100 / part.len().max(1));
     }
-    let across = parts.windows(2).any(|pair| matches!(pair, [before, behind] if spans_gap(asked, before, behind)));
-    across.then(|| asked.len() * 100 / parts.iter().map(String::len).sum::<usize>().max(1))
+    let across = parts.windows(2).any(|pair| matches!(pair, [before, behind] if spans_gap(query, before, behind)));
+    across.then(|| query.len() * 100 / parts.iter().map(String::len).sum::<usize>().max(1))
 }
 
 /// Whether a text starts with the end of one part and ends with the start of the next.
-fn spans_gap(asked: &str, before: &str, behind: &str) -> bool {
+fn spans_gap(query: &str, before: &str, behind: &str) -> bool {
     let ends = |at: usize| {
-        let tail = asked.get(at..).filter(|tail| tail.len() >= MIN_TEXT_BYTES && behind.starts_with(tail));
-        tail.is_some_and(|tail| is_word_end(behind, tail.len()) && is_word_start(asked, at))
+        let tail = query.get(at..).filter(|tail| tail.len() >= MIN_TEXT_BYTES && behind.starts_with(tail));
+        tail.is_some_and(|tail| is_word_end(behind, tail.len()) && is_word_start(query, at))
     };
     let begins = |at: usize| {
-        let head = before.get(at..).filter(|head| head.len() >= MIN_HEAD_BYTES && asked.starts_with(head));
+        let head = before.get(at..).filter(|head| head.len() >= MIN_HEAD_BYTES && query.starts_with(head));
         head.is_some_and(|_| is_word_start(before, at))
     };
-    (1..asked.len()).any(ends) && (0..before.len()).any(begins)
+    (1..query.len()).any(ends) && (0..before.len()).any(begins)
 }
 
 /// The minimum overlap with the part in front of a gap: `sm_` in `sm_120 is not compatible`.

@@ -99,7 +99,8 @@ fn every_line_that_a_page_quotes_leads_to_it() {
 
 #[test]
 fn an_error_without_a_page_is_known_all_the_same() {
-    let told = |text: &str| matching_errors(text, Knowledge::built_in()).iter().map(|row| row.code).collect::<Vec<_>>();
+    let error_codes =
+        |text: &str| matching_errors(text, Knowledge::built_in()).iter().map(|row| row.code).collect::<Vec<_>>();
     for (text, expected) in [
         ("802", &[802][..]),
         (" cudaErrorSystemNotReady", &[802]),
@@ -111,24 +112,24 @@ fn an_error_without_a_page_is_known_all_the_same() {
         ("the system is not yet initialized", &[]),
         ("", &[]),
     ] {
-        assert_eq!(told(text), expected, "{text}");
+        assert_eq!(error_codes(text), expected, "{text}");
     }
     assert!(page_names("802").is_empty());
     assert!(page_names("Error 802: system not yet initialized").is_empty());
 }
 
 #[test]
-fn a_line_that_nothing_in_an_image_decides_is_told_all_the_same() {
-    let told = |text: &str| matching_log_messages(text, Knowledge::built_in()).len();
+fn a_message_independent_of_the_image_is_still_matched() {
+    let message_count = |text: &str| matching_log_messages(text, Knowledge::built_in()).len();
     for text in [
         "docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].",
         "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object",
         "nvidia-container-cli: initialization error: driver error: driver not loaded",
     ] {
-        assert_eq!((told(text), page_names(text)), (1, Vec::new()), "{text}");
+        assert_eq!((message_count(text), page_names(text)), (1, Vec::new()), "{text}");
     }
     for text in ["could not select a driver", "libnvidia-ml.so.1", "with capabilities: [[gpu]]"] {
-        assert_eq!(told(text), 0, "{text}");
+        assert_eq!(message_count(text), 0, "{text}");
     }
 }
 

@@ -169,8 +169,9 @@ fn a_built_in_page_has_every_section_and_a_failure_its_words() {
         let error = own(&startup.replace("It breaks.", wrong)).expect_err(wrong);
         assert!(error.message().contains("does not contain the error message"), "{}", error.message());
     }
-    let told = own(&startup.replace("It breaks.", "So:\n\n```text\nno device\n```\n\nIt ends.")).expect("well formed");
-    assert_eq!(told.error_text(), Some("no device"));
+    let valid_page =
+        own(&startup.replace("It breaks.", "So:\n\n```text\nno device\n```\n\nIt ends.")).expect("well formed");
+    assert_eq!(valid_page.error_text(), Some("no device"));
 }
 
 #[test]

@@ -157,14 +157,14 @@ impl RuleBook {
     ///
     /// # Panics
     /// Where the program was built without that page, which a test rules out.
-    pub fn outcome_page(&self, wanted: Outcome) -> &RulePage {
-        let found = self.startup.iter().find(|page| startup_outcome(page) == Some(wanted));
+    pub fn outcome_page(&self, outcome: Outcome) -> &RulePage {
+        let found = self.startup.iter().find(|page| startup_outcome(page) == Some(outcome));
         found.expect("every outcome has a built-in page")
     }
 
     /// Returns the page about a notice; a test ensures that every notice has one.
-    pub fn notice_page(&self, wanted: Notice) -> Option<&RulePage> {
-        self.reader.iter().find(|page| page_notice(page) == Some(wanted))
+    pub fn notice_page(&self, notice: Notice) -> Option<&RulePage> {
+        self.reader.iter().find(|page| page_notice(page) == Some(notice))
     }
 
     /// Returns the same book with the `preview` pages activated.

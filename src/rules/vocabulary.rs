@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_exactly_one_further_word() {
+    fn a_wildcard_matches_exactly_one_more_word() {
         let words = Vocabulary::built_in();
         assert_eq!(words.find_entry("image.env.NVIDIA_REQUIRE_CUDA").map(|entry| entry.kind), Some(ValueType::Text));
         for name in ["image.env", "image.env.", "image.env.a.b", "image.bas", "", "*"] {

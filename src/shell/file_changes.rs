@@ -130,8 +130,8 @@ impl FileChanges {
                 words.first().is_some_and(is_harmless).then(Vec::new)
             }
             _ if program.starts_with("python") => {
-                let said: Vec<_> = words.iter().take(2).map(Word::known).collect();
-                matches!(said.as_slice(), [Some("-m"), Some(module)] if INSTALLER_MODULES.contains(module))
+                let arguments: Vec<_> = words.iter().take(2).map(Word::known).collect();
+                matches!(arguments.as_slice(), [Some("-m"), Some(module)] if INSTALLER_MODULES.contains(module))
                     .then(Vec::new)
             }
             // `pip3.11`.
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_counts_as_read_only_behind_commands_that_leave_it_alone() {
+    fn read_only_commands_leave_a_file_unchanged() {
         for text in [
             "apt-get update && apt-get install -y $PACKAGES && rm -rf /var/lib/apt/lists/*",
             "cat p.txt; grep x p.txt > /dev/null; pip install -r p.txt",

@@ -129,7 +129,7 @@ fn apply_cut(arguments: &[&str], text: &str) -> Option<String> {
 
 /// Returns the parts that a list such as `1,3-` selects, in their original order.
 fn select_fields<'t>(parts: &[&'t str], list: &str) -> Option<Vec<&'t str>> {
-    let mut wanted = vec![false; parts.len()];
+    let mut selected = vec![false; parts.len()];
     for range in list.split(',') {
         let (from, to) = range.split_once('-').unwrap_or((range, range));
         let from: usize = if from.is_empty() { 1 } else { from.parse().ok()? };
@@ -137,11 +137,11 @@ fn select_fields<'t>(parts: &[&'t str], list: &str) -> Option<Vec<&'t str>> {
         if from == 0 || range == "-" {
             return None;
         }
-        for one in wanted.iter_mut().take(to).skip(from - 1) {
+        for one in selected.iter_mut().take(to).skip(from - 1) {
             *one = true;
         }
     }
-    Some(parts.iter().zip(wanted).filter(|(_, wanted)| *wanted).map(|(part, _)| *part).collect())
+    Some(parts.iter().zip(selected).filter(|(_, is_selected)| *is_selected).map(|(part, _)| *part).collect())
 }
 
 /// Returns the characters of a `tr` set, with ranges expanded.

@@ -12,20 +12,20 @@ struct WrapperProgram {
     /// Options whose value is the next word.
     with_value: &'static [&'static str],
     /// Options with which it runs no program, or not the following one.
-    alone: &'static [&'static str],
+    without_program: &'static [&'static str],
     /// The number of words between the options and the wrapped program.
     operands: usize,
 }
 
 /// Returns a wrapper program with the common options that run nothing.
 const fn wrapper_program(name: &'static str, with_value: &'static [&'static str], operands: usize) -> WrapperProgram {
-    WrapperProgram { name, with_value, alone: &["--help", "--version"], operands }
+    WrapperProgram { name, with_value, without_program: &["--help", "--version"], operands }
 }
 
 /// All known wrapper programs.
 const WRAPPERS: &[WrapperProgram] = &[
     WrapperProgram {
-        alone: &["-l", "-v", "-k", "-K", "-e", "--list", "--validate", "--edit"],
+        without_program: &["-l", "-v", "-k", "-K", "-e", "--list", "--validate", "--edit"],
         ..wrapper_program(
             "sudo",
             &[
@@ -53,7 +53,7 @@ const WRAPPERS: &[WrapperProgram] = &[
     },
     wrapper_program("doas", &["-u", "-C"], 0),
     WrapperProgram {
-        alone: &["-S", "--split-string", "-C", "--chdir"],
+        without_program: &["-S", "--split-string", "-C", "--chdir"],
         ..wrapper_program("env", &["-u", "--unset"], 0)
     },
     wrapper_program("nice", &["-n", "--adjustment"], 0),
@@ -65,7 +65,7 @@ const WRAPPERS: &[WrapperProgram] = &[
     wrapper_program("timeout", &["-s", "--signal", "-k", "--kill-after"], 1),
     wrapper_program("time", &["-f", "--format", "-o", "--output"], 0),
     wrapper_program("exec", &["-a"], 0),
-    WrapperProgram { alone: &["-v", "-V"], ..wrapper_program("command", &[], 0) },
+    WrapperProgram { without_program: &["-v", "-V"], ..wrapper_program("command", &[], 0) },
     wrapper_program("builtin", &[], 0),
     wrapper_program("gosu", &[], 1),
     wrapper_program("su-exec", &[], 1),
@@ -165,7 +165,7 @@ fn wrapper_length(words: &[Word]) -> Option<usize> {
                 break;
             }
             Some(option) if option.len() > 1 && option.starts_with('-') => {
-                if wrapper.alone.contains(&option) {
+                if wrapper.without_program.contains(&option) {
                     return None;
                 }
                 at += 1 + usize::from(takes_next_word(option, wrapper.with_value));
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_nothing_else_stays_as_it_is() {
+    fn a_command_that_wraps_no_program_is_unchanged() {
         for text in [
             "command -v pip install",
             "sudo -l pip install x",
@@ -295,8 +295,8 @@ mod tests {
             "runuser -u app",
         ] {
             let first = text.split(' ').next();
-            let said = command_lines(text);
-            assert_eq!(said.first().and_then(|one| one.split(' ').next()), first, "{text}: {said:?}");
+            let lines = command_lines(text);
+            assert_eq!(lines.first().and_then(|one| one.split(' ').next()), first, "{text}: {lines:?}");
         }
         // What is set for one command is not set for the next one.
         assert_eq!(command_lines("env A=1 a; b"), ["A=1 a", "b"]);

@@ -7,16 +7,16 @@ use std::{fs, io};
 const MAX_SEARCHED_NAMES: usize = 4096;
 
 /// Returns why a path cannot be read and what to do: the nearest file name, or what to pass instead.
-pub fn unreadable_path_message(path: &Path, error: &io::Error, wanted: &str) -> String {
+pub fn unreadable_path_message(path: &Path, error: &io::Error, expected: &str) -> String {
     if path.is_symlink() && !path.exists() {
-        return format!("a symbolic link that leads nowhere; pass {wanted}");
+        return format!("a symbolic link that leads nowhere; pass {expected}");
     }
     match error.kind() {
         io::ErrorKind::NotFound => match nearest_file(path) {
-            Some(meant) => format!("not found; did you mean `{meant}`?"),
-            None => format!("not found; pass {wanted}"),
+            Some(suggestion) => format!("not found; did you mean `{suggestion}`?"),
+            None => format!("not found; pass {expected}"),
         },
-        io::ErrorKind::IsADirectory => format!("this is a directory; pass {wanted}"),
+        io::ErrorKind::IsADirectory => format!("this is a directory; pass {expected}"),
         _ => error.to_string(),
     }
 }
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_what_was_meant_and_nothing_far_off() {
+    fn finds_only_similar_words() {
         let words = ["kubernetes", "docker-gpus", "docker-cdi", "gke"];
         for (word, expected) in [
             ("kubernets", Some("kubernetes")),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_and_lengths_never_say_that_words_are_further_apart_than_they_are() {
+    fn letter_and_length_bounds_never_exceed_the_edit_distance() {
         let words =
             ["", "a", "ab", "ba", "run", "urn", "runs", "RUN", "ru_n", "from", "form", "farm", "ñandú", "entrypoint"];
         for a in words {

@@ -24,7 +24,7 @@ fn a_clean_image_ends_with_0_and_a_failing_one_with_1() {
 }
 
 #[test]
-fn what_cannot_be_told_fails_only_where_that_was_asked() {
+fn unknown_verdict_fails_only_if_requested() {
     let repository = TestRepository::new();
     repository.file("Dockerfile", UNTOLD);
     for (level, expected) in [("error", 0), ("never", 0), ("warning", 1), ("note", 1), ("undetermined", 1)] {
@@ -127,7 +127,7 @@ fn an_image_without_gpu_content_gets_one_line() {
 }
 
 #[test]
-fn the_built_in_fleet_is_told_and_gives_no_errors() {
+fn built_in_fleet_is_named_and_gives_no_errors() {
     let repository = TestRepository::empty();
     repository.file("Dockerfile", DOCKERFILE);
     let done = repository.run(&["check", "Dockerfile"]);
@@ -164,7 +164,7 @@ fn standard_input_is_a_dockerfile() {
 }
 
 #[test]
-fn a_from_without_an_image_is_told_whatever_stands_beside_it() {
+fn from_without_an_image_is_always_reported() {
     let repository = TestRepository::new();
     for text in ["FROM\n", "FROM   \nRUN true\n", "FROM --platform=linux/amd64\n", "FROM debian AS a\nFROM \\\n\n"] {
         repository.file("bare/Dockerfile", text);
@@ -219,7 +219,7 @@ fn colour_is_by_flag_then_by_the_environment() {
 }
 
 #[test]
-fn a_job_of_github_shows_findings_beside_their_lines_unless_asked_otherwise() {
+fn github_job_shows_annotations_unless_another_format_is_set() {
     let repository = TestRepository::new();
     repository.file("Dockerfile", REFUSED);
     let told = |value: &str, arguments: &[&str]| {
@@ -249,7 +249,7 @@ fn words_of_other_linters_mean_the_same_here() {
 }
 
 #[test]
-fn the_cache_lies_where_it_is_asked_to() {
+fn cache_directory_follows_flag_and_variable() {
     let repository = TestRepository::new();
     let told = |arguments: &[&str], variable: &str| {
         let mut command = repository.command(&["cache", "info"]);
@@ -295,7 +295,7 @@ fn two_runs_are_the_same_byte_for_byte() {
 }
 
 #[test]
-fn folders_are_searched_by_name_without_what_git_ignores() {
+fn directories_are_searched_by_file_name_without_git_ignored_files() {
     let repository = TestRepository::new();
     repository.file("gpu.Dockerfile", DOCKERFILE);
     repository.file("sub/Containerfile", REFUSED);
@@ -368,7 +368,7 @@ fn the_json_has_the_fields_of_the_model() {
 
 /// Both are known to be judged on the built-in fleet: the search begins at the first input, which is no path.
 #[test]
-fn the_fleet_is_found_for_standard_input_and_beside_a_missing_input() {
+fn fleet_is_found_for_standard_input_and_missing_inputs() {
     let repository = TestRepository::new();
     assert_eq!(repository.json(&["check", "nothere", "Dockerfile"])["fleet"]["built_in"], false);
     let done = repository.command(&["check", "-"]).write_stdin(REFUSED).output().expect("a run");
@@ -403,7 +403,7 @@ fn open_verdicts_are_warnings_with_their_places() {
 }
 
 #[test]
-fn an_ignored_open_verdict_stays_open_and_does_not_fail_the_run() {
+fn ignored_unknown_verdict_stays_unknown_and_passes() {
     let repository = TestRepository::new();
     for (rule, expected) in [("undetermined", 0), ("depends", 1), ("undetermined@old", 1)] {
         repository.file("Dockerfile", &format!("# imagelint: ignore-file[{rule}] seen by hand\n{UNTOLD}"));
@@ -477,7 +477,7 @@ fn an_empty_variable_names_no_fleet() {
 }
 
 #[test]
-fn a_fleet_that_lies_nearer_to_an_input_is_not_passed_over_in_silence() {
+fn unused_nearer_fleet_file_is_reported() {
     let repository = TestRepository::new();
     repository.file("sub/Dockerfile", DOCKERFILE);
     repository.file("sub/fleet.toml", test_repository::FLEET);
@@ -523,7 +523,7 @@ fn a_closed_pipe_does_not_change_the_exit_code() {
 }
 
 #[test]
-fn a_pool_to_explain_is_one_that_is_judged() {
+fn pool_of_why_must_be_a_checked_pool() {
     let repository = TestRepository::new();
     repository.file(
         "both.toml",
@@ -549,7 +549,7 @@ fn a_pool_to_explain_is_one_that_is_judged() {
 }
 
 #[test]
-fn a_folder_without_a_rule_page_is_told() {
+fn directory_without_rule_pages_is_reported() {
     let repository = TestRepository::new();
     repository.file("rules/notes.txt", "nothing");
     repository.file("rules/README.md", "# Ours");

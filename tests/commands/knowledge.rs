@@ -89,7 +89,7 @@ fn an_unknown_key_lists_the_nearest_and_ends_with_3() {
 
 /// What people type: a name with a version, a machine type, an image with its tag, a full driver version.
 #[test]
-fn things_are_found_by_the_spelling_that_people_use() {
+fn entries_are_found_by_common_spellings() {
     let repository = TestRepository::new();
     for (arguments, parts) in [
         (&["gpu", "a100"][..], &["gpus: NVIDIA A100-SXM4-40GB"][..]),
@@ -237,7 +237,7 @@ const OLD_DRIVER: &str = "[[pool]]\nname = \"old\"\ngpu = \"RTX 3090\"\ndriver =
     launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
 
 #[test]
-fn an_image_inherits_the_requirement_of_the_base_that_it_is_built_on() {
+fn image_inherits_the_requirement_of_its_base() {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", OLD_DRIVER);
     let fate = |tag: &str| {
@@ -276,7 +276,7 @@ fn a_row_from_memory_about_the_image_decides_no_error_either() {
 
 /// What is not a regular file is never opened: it might have no end.
 #[test]
-fn a_table_that_is_no_plain_file_is_refused() {
+fn table_that_is_not_a_regular_file_is_refused() {
     let repository = TestRepository::new();
     std::fs::create_dir_all(repository.path("tables/gpus.toml")).expect("a folder with the name of a table");
     let done = repository.run(&["knowledge", "--knowledge", "tables", "gpu", "A100"]);
@@ -296,7 +296,7 @@ fn own(row: &str) -> String {
 }
 
 /// What is told of one pool, with the tables in `lab` or without.
-fn told(repository: &TestRepository, dockerfile: &str, own: bool) -> String {
+fn verdict_lines(repository: &TestRepository, dockerfile: &str, own: bool) -> String {
     repository.file("Dockerfile", dockerfile);
     let mut arguments = vec!["check", "--pool", "new", "Dockerfile"];
     arguments.extend(["--knowledge", "lab"].iter().filter(|_| own));
@@ -313,29 +313,29 @@ fn a_users_package_is_compiled_for_the_architecture_list() {
     let base = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.4.0+cu124\n";
     let build = |list: &str, name: &str| format!("{base}ENV TORCH_CUDA_ARCH_LIST={list}\nRUN pip install {name}\n");
     for (list, part) in [("7.0", "no-kernel-image"), ("9.0", "\"starts\""), ("7.0+PTX", "\"jit\"")] {
-        let ours = told(&repository, &build(list, "acme-ops"), true);
-        let known = told(&repository, &build(list, "torch-scatter"), false);
+        let ours = verdict_lines(&repository, &build(list, "acme-ops"), true);
+        let known = verdict_lines(&repository, &build(list, "torch-scatter"), false);
         assert!(ours.contains(part), "{list}: {ours}");
         let sorted = |text: &str| text.lines().map(str::to_owned).collect::<std::collections::BTreeSet<_>>();
         assert_eq!(sorted(&ours), sorted(&known.replace("torch-scatter", "acme-ops")), "{list}");
-        let without = told(&repository, &build(list, "acme-ops"), false);
+        let without = verdict_lines(&repository, &build(list, "acme-ops"), false);
         assert!(!without.contains("acme-ops") && !without.contains("no-kernel-image"), "{list}: {without}");
     }
 }
 
 #[test]
-fn the_sources_of_an_own_package_are_known_by_its_repository() {
+fn source_repository_identifies_a_custom_package() {
     let repository = TestRepository::new();
     repository.file("lab/frameworks.toml", &own(OWN_PACKAGE[0]));
     let build = |path: &str| format!("{DOCKERFILE}RUN pip install git+https://github.com/{path}\n");
-    assert!(told(&repository, &build("acme/kernels"), true).contains("acme-ops"));
-    assert!(!told(&repository, &build("acme/kernels"), false).contains("acme-ops"));
-    assert!(!told(&repository, &build("acme/other"), true).contains("acme-ops"));
-    assert!(!told(&repository, &build("other/kernels"), true).contains("acme-ops"));
+    assert!(verdict_lines(&repository, &build("acme/kernels"), true).contains("acme-ops"));
+    assert!(!verdict_lines(&repository, &build("acme/kernels"), false).contains("acme-ops"));
+    assert!(!verdict_lines(&repository, &build("acme/other"), true).contains("acme-ops"));
+    assert!(!verdict_lines(&repository, &build("other/kernels"), true).contains("acme-ops"));
 }
 
 #[test]
-fn an_own_mirror_of_the_cuda_images_brings_what_they_bring() {
+fn custom_mirror_of_cuda_images_has_their_contents() {
     let repository = TestRepository::new();
     repository.file("fleet.toml", &FLEET.replace("\"H100\"", "\"A100\"").replace("570.211.01", "535.161.08"));
     repository.file(
@@ -348,14 +348,14 @@ fn an_own_mirror_of_the_cuda_images_brings_what_they_bring() {
              ENV LD_LIBRARY_PATH=/usr/local/cuda/compat NVIDIA_VISIBLE_DEVICES=all\nRUN pip install torch==2.8.0\n"
         )
     };
-    let known = told(&repository, &copied("nvidia/cuda"), false);
-    assert_eq!(told(&repository, &copied("mirror.example/cuda"), true), known);
-    assert_ne!(told(&repository, &copied("mirror.example/cuda"), false), known);
-    assert_ne!(told(&repository, &copied("mirror.example/other"), true), known);
+    let known = verdict_lines(&repository, &copied("nvidia/cuda"), false);
+    assert_eq!(verdict_lines(&repository, &copied("mirror.example/cuda"), true), known);
+    assert_ne!(verdict_lines(&repository, &copied("mirror.example/cuda"), false), known);
+    assert_ne!(verdict_lines(&repository, &copied("mirror.example/other"), true), known);
 }
 
 #[test]
-fn names_of_gpus_in_the_list_are_what_torch_puts_in_their_place() {
+fn gpu_names_in_the_arch_list_expand_like_in_torch() {
     let repository = TestRepository::new();
     let fleet = FLEET.replace("\"H100\"", "\"B200\"").replace("570.211.01", "580.95.05");
     repository.file("fleet.toml", &fleet);
@@ -365,7 +365,7 @@ fn names_of_gpus_in_the_list_are_what_torch_puts_in_their_place() {
              ENV TORCH_CUDA_ARCH_LIST={list}\nRUN pip install --no-binary :all: torch-scatter\n"
         )
     };
-    let of = |torch: &str, list: &str| told(&repository, &build(torch, list), false);
+    let of = |torch: &str, list: &str| verdict_lines(&repository, &build(torch, list), false);
     assert_eq!(of("2.8.0", "Hopper"), of("2.8.0", "9.0+PTX"));
     assert!(of("2.8.0", "Hopper").contains("\"jit\""), "{}", of("2.8.0", "Hopper"));
     assert_eq!(of("2.8.0", "Blackwell"), of("2.8.0", "10.0"));

@@ -231,7 +231,7 @@ fn an_editor_shows_the_findings_of_check() {
 }
 
 #[test]
-fn what_is_typed_is_judged_and_not_what_is_saved() {
+fn unsaved_editor_text_is_checked() {
     let repository = TestRepository::new();
     let mut editor = Editor::ready(&repository, &json!({}));
     editor.open("Dockerfile", DOCKERFILE);
@@ -278,7 +278,7 @@ fn lsp_columns_use_the_negotiated_encoding() {
 }
 
 #[test]
-fn the_fleet_is_read_as_it_stands_in_the_editor() {
+fn unsaved_fleet_text_is_used() {
     let repository = TestRepository::new();
     let mut editor = Editor::ready(&repository, &json!({}));
     editor.open("Dockerfile", REFUSED);
@@ -310,7 +310,7 @@ fn the_fleet_is_read_as_it_stands_in_the_editor() {
 }
 
 #[test]
-fn a_file_that_a_dockerfile_reads_is_judged_with_it_unsaved() {
+fn unsaved_requirements_file_is_checked_with_its_dockerfile() {
     let repository = TestRepository::new();
     repository.file("Dockerfile", "FROM python:3.10\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n");
     repository.file("requirements.txt", "numpy\n");
@@ -355,7 +355,7 @@ fn a_hover_says_where_the_image_runs_and_why() {
 }
 
 #[test]
-fn fixes_and_ignores_are_offered_where_something_is_told() {
+fn fixes_and_ignores_are_offered_at_diagnostics() {
     let repository = TestRepository::new();
     let capabilities = json!({ "workspace": { "workspaceEdit": { "documentChanges": true } } });
     let mut editor = Editor::ready(&repository, &capabilities);
@@ -415,7 +415,7 @@ fn words_are_offered_where_the_tables_know_them() {
 }
 
 #[test]
-fn messages_that_cannot_be_followed_end_nothing() {
+fn invalid_messages_do_not_stop_the_server() {
     let repository = TestRepository::new();
     let mut editor = Editor::start(&repository, &[]);
     let answer = editor.answer("textDocument/hover", &json!({}));
@@ -481,7 +481,7 @@ fn lsp_without_shutdown_exits_with_1() {
 }
 
 #[test]
-fn neovim_shows_what_is_told_and_applies_what_is_offered() {
+fn neovim_shows_diagnostics_and_applies_code_actions() {
     let repository = TestRepository::new();
     repository.file("Dockerfile", REFUSED);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lsp/neovim.lua");

@@ -89,7 +89,7 @@ fn the_smallest_driver_hangs_on_the_way_of_starting() {
 }
 
 #[test]
-fn code_decides_which_gpus_are_covered() {
+fn gpu_code_decides_which_gpus_are_covered() {
     let image = format!(
         "{ENOUGH}cuda_runtime = \"11.8\"\n[[gpu_code]]\nfile = \"app\"\nsass = [\"sm_80\"]\nptx = [\"compute_80\"]\n"
     );
@@ -229,7 +229,7 @@ fn gpus_without_a_supported_driver_branch_are_shown_on_request() {
 }
 
 #[test]
-fn what_is_not_there_is_a_broken_input() {
+fn missing_image_is_a_broken_input() {
     let mut command = Command::new(imagelint_program());
     let output = command.args(["needs", "oci:/nowhere/at-all:x"]).output().expect("runs");
     assert_eq!(output.status.code(), Some(2));
@@ -287,7 +287,7 @@ fn a_bare_path_of_a_layout_is_an_image() {
 }
 
 #[test]
-fn an_archive_is_known_by_what_it_is_not_by_its_name() {
+fn archive_is_recognized_by_content_not_by_name() {
     let repository = with_layout();
     let archive = fs::File::create(repository.path("image.of.mine")).expect("a file");
     let mut tar = tar::Builder::new(archive);
@@ -301,7 +301,7 @@ fn an_archive_is_known_by_what_it_is_not_by_its_name() {
 
 /// Nothing is kept where nobody wants it, and else what the layers hold is.
 #[test]
-fn layers_are_kept_unless_that_is_not_wanted() {
+fn layers_are_cached_unless_disabled() {
     let repository = with_layout();
     let kept = || repository.path(".git/cache/imagelint").exists();
     assert_eq!(code(&repository.run(&["describe", "./image:many", "--no-cache"])), 0);
@@ -311,7 +311,7 @@ fn layers_are_kept_unless_that_is_not_wanted() {
 }
 
 #[test]
-fn a_description_may_have_any_name_of_its_form() {
+fn description_is_recognized_under_any_file_name() {
     let repository = TestRepository::empty();
     repository.file("mine.toml", &format!("{ENOUGH}cuda_runtime = \"12.4\"\n[[gpu_code]]\nsass = [\"sm_80\"]\n"));
     let done = repository.run(&["needs", "mine.toml"]);
@@ -330,7 +330,7 @@ fn a_description_may_have_any_name_of_its_form() {
 }
 
 #[test]
-fn colour_comes_where_it_is_wanted() {
+fn colour_follows_the_color_flag_and_format() {
     let repository = TestRepository::empty();
     repository.file("Dockerfile", "FROM python:3.11\nRUN pip install flask\n");
     for (format, wanted, coloured) in [("human", "always", true), ("human", "auto", false), ("json", "always", false)] {

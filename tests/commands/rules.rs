@@ -44,7 +44,7 @@ fn page(when: &str, status: &str, first: &str, second: &str) -> String {
 }
 
 #[test]
-fn a_new_page_loads_and_its_test_says_what_to_fill_in() {
+fn new_rule_page_loads_and_its_test_lists_missing_parts() {
     let folder = TempDir::new().expect("temporary folder");
     let ours = folder.path().join("ours");
     let path = ours.to_str().expect("UTF-8");
@@ -145,7 +145,7 @@ fn lists_tell_every_rule_and_every_word() {
 }
 
 #[test]
-fn a_page_is_shown_as_it_is_written() {
+fn rule_page_is_shown_verbatim() {
     let own = RuleBook::built_in().get("no-gpu").expect("a page");
     assert_eq!(run(&["rules", "show", "no-gpu"]), (0, own.text.clone(), String::new()));
     let (code, _, error) = run(&["rules", "show", "no-gpus"]);
@@ -206,7 +206,7 @@ fn errors_and_lines_of_logs_are_explained() {
 }
 
 #[test]
-fn the_web_book_is_whole_and_its_links_lead_somewhere() {
+fn web_book_is_complete_and_its_links_resolve() {
     let folder = TempDir::new().expect("temporary folder");
     let path = folder.path().to_str().expect("UTF-8");
     assert_eq!(run(&["rules", "docs", path]).0, 0);
@@ -231,7 +231,7 @@ fn the_web_book_is_whole_and_its_links_lead_somewhere() {
 }
 
 /// Message, help and pools of every finding of a rule.
-fn told(rule: &str, dockerfile: &str, fleet: &str) -> Vec<(String, String, Vec<String>)> {
+fn findings_of_rule(rule: &str, dockerfile: &str, fleet: &str) -> Vec<(String, String, Vec<String>)> {
     let folder = TempDir::new().expect("temporary folder");
     let place = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -251,14 +251,14 @@ fn told(rule: &str, dockerfile: &str, fleet: &str) -> Vec<(String, String, Vec<S
 }
 
 #[test]
-fn a_cause_is_told_once_with_all_its_pools_and_with_what_settles_it() {
+fn cause_is_reported_once_with_all_pools_and_its_remedy() {
     let pool = |name: &str, gpu: &str, rest: &str| {
         format!("[[pool]]\nname = \"{name}\"\ngpu = \"{gpu}\"\nplatform = \"linux/amd64\"\n{rest}\n")
     };
     let whole = "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\ndriver = \"550.54.15\"";
     let fleet = [pool("t4", "T4", whole), pool("a100", "A100", whole)].concat();
     let unread = "FROM registry.example/base:1\nRUN pip install torch==2.4.0\n";
-    let [(message, help, pools)] = &told("undetermined", unread, &fleet)[..] else { panic!("one cause") };
+    let [(message, help, pools)] = &findings_of_rule("undetermined", unread, &fleet)[..] else { panic!("one cause") };
     assert_eq!(pools, &["t4", "a100"]);
     assert_eq!(message.matches("registry.example/base:1").count(), 1, "{message}");
     assert!(
@@ -267,7 +267,7 @@ fn a_cause_is_told_once_with_all_its_pools_and_with_what_settles_it() {
     );
     assert_eq!(help.matches("imagelint scan").count(), 1, "{help}");
     let argument = "ARG BASE\nFROM ${BASE}\nRUN pip install torch==2.4.0\n";
-    let [(message, help, _)] = &told("undetermined", argument, &fleet)[..] else { panic!("one cause") };
+    let [(message, help, _)] = &findings_of_rule("undetermined", argument, &fleet)[..] else { panic!("one cause") };
     assert!(
         message.contains("BASE has no default; only the command line can set it") && help.contains("--build-arg BASE="),
         "{message}: {help}"
@@ -277,7 +277,7 @@ fn a_cause_is_told_once_with_all_its_pools_and_with_what_settles_it() {
     let old = "toolkit = \"1.17.8\"\ndriver = \"470.182.03\"";
     let known = "FROM python:3.11-slim\nRUN pip install torch==2.4.0\n";
     let fleet = [pool("t4", "T4", open), pool("a100", "A100", open), pool("b", "A100", whole)].concat();
-    let [(message, help, pools)] = &told("depends", known, &fleet)[..] else { panic!("one cause") };
+    let [(message, help, pools)] = &findings_of_rule("depends", known, &fleet)[..] else { panic!("one cause") };
     assert_eq!(
         (message.as_str(), help.as_str()),
         (
@@ -288,11 +288,13 @@ fn a_cause_is_told_once_with_all_its_pools_and_with_what_settles_it() {
     assert_eq!(pools, &["t4", "a100"]);
     let fleet =
         [pool("t4", "T4", open), pool("any", "A100", "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"")].concat();
-    let causes = told("depends", known, &fleet);
+    let causes = findings_of_rule("depends", known, &fleet);
     assert!(causes.iter().all(|(_, help, pools)| pools.len() == 1 && !help.contains("elf_note")), "{causes:?}");
     assert_eq!(causes.len(), 2, "{causes:?}");
-    assert!(told("depends", known, &pool("old", "T4", &format!("launch = \"docker-gpus\"\n{old}"))).is_empty());
-    assert!(told("undetermined", "FROM registry.example/base:1\nRUN make\n", &fleet).is_empty());
+    assert!(
+        findings_of_rule("depends", known, &pool("old", "T4", &format!("launch = \"docker-gpus\"\n{old}"))).is_empty()
+    );
+    assert!(findings_of_rule("undetermined", "FROM registry.example/base:1\nRUN make\n", &fleet).is_empty());
 }
 
 #[test]

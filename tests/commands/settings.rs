@@ -42,7 +42,7 @@ fn findings(repository: &TestRepository, arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn without_settings_the_failure_is_told() {
+fn failure_is_reported_without_settings() {
     let repository = repository();
     let told = findings(&repository, &["check", "."]);
     assert!(told.iter().any(|one| one.starts_with("error ") && one.ends_with("old")), "{told:?}");
@@ -71,7 +71,7 @@ fn a_severity_applies_only_to_its_pools() {
 }
 
 #[test]
-fn an_ignore_leaves_out_what_it_is_for_and_the_exit_code_follows() {
+fn ignore_hides_its_findings_and_changes_the_exit_code() {
     let repository = repository();
     let failing =
         findings(&repository, &["check", "."]).into_iter().find(|one| one.starts_with("error ")).expect("one");
@@ -149,7 +149,7 @@ fn an_ignore_is_unused_only_where_all_was_looked_at() {
 }
 
 #[test]
-fn entries_for_files_that_are_not_there_and_levels_of_silent_rules_are_told() {
+fn settings_without_effect_are_reported() {
     let idle = "warning unused-ignore".to_owned();
     let repository = repository();
     for (settings, arguments, told) in [
@@ -240,7 +240,7 @@ fn mistakes_end_the_run_with_their_place() {
 }
 
 #[test]
-fn a_repository_names_nothing_outside_of_it_and_nothing_of_git() {
+fn settings_cannot_name_paths_outside_the_repository_or_in_git() {
     let outside = tempfile::tempdir().expect("a folder");
     let secret = outside.path().join("secret.toml");
     fs::write(&secret, "password = 'hunter2'\n").expect("a file");
@@ -269,7 +269,7 @@ fn a_repository_names_nothing_outside_of_it_and_nothing_of_git() {
 
 /// What has no end, or nobody writes to, is never opened where a repository names it; nor is what is too long.
 #[test]
-fn what_is_no_plain_file_is_no_page_and_no_fleet() {
+fn special_files_are_refused_as_rule_pages_and_fleets() {
     let repository = repository();
     repository.file("pages/x.txt", "");
     let pipe = repository.path("pages/a.md");
@@ -306,7 +306,7 @@ fn what_is_no_plain_file_is_no_page_and_no_fleet() {
 }
 
 #[test]
-fn registries_that_are_not_trusted_are_not_asked_and_nobody_widens_the_users_list() {
+fn untrusted_registries_are_not_contacted_despite_repository_settings() {
     let repository = repository();
     repository.file("app/Dockerfile", "FROM 127.0.0.1:9/ml:1\n");
     let asked = |arguments: &[&str]| err(&run(&repository, arguments)) + &out(&run(&repository, arguments));
@@ -370,7 +370,7 @@ fn builds_files_and_pools_are_as_the_settings_say() {
 }
 
 #[test]
-fn the_program_alone_checks_the_repository() {
+fn program_without_arguments_checks_the_repository() {
     let repository = repository();
     let done = run(&repository, &[]);
     assert_eq!((code(&done), out(&done)), (1, out(&run(&repository, &["check"]))));

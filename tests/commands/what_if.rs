@@ -44,7 +44,7 @@ fn repository() -> TestRepository {
 
 const ALL: [&str; 3] = ["cuda12.image.toml", "cuda11.image.toml", "hopper.image.toml"];
 
-fn what_if(repository: &TestRepository, more: &[&str]) -> Value {
+fn what_if_report(repository: &TestRepository, more: &[&str]) -> Value {
     repository.json(&[&["fleet", "what-if"], &ALL[..], more].concat())
 }
 
@@ -61,7 +61,7 @@ fn changed(report: &Value) -> Vec<String> {
 #[test]
 fn a_newer_driver_repairs_and_an_older_driver_breaks() {
     let repository = repository();
-    let report = what_if(&repository, &["--set", "t4.driver=550.54.15"]);
+    let report = what_if_report(&repository, &["--set", "t4.driver=550.54.15"]);
     // What has no code for the GPU fails with every driver, but for another reason.
     assert_eq!(changed(&report), ["cuda12.image.toml t4 works", "hopper.image.toml t4 otherwise"], "{report}");
     let pool = &report["fleet"]["pools"][0];
@@ -71,20 +71,20 @@ fn a_newer_driver_repairs_and_an_older_driver_breaks() {
         assert_eq!(field["location"].is_null(), field["key"] == "pool.driver", "{field}");
     }
     // The older driver is too old for CUDA 12, and new enough for CUDA 11; no driver brings code for a GPU.
-    let report = what_if(&repository, &["--set", "a100.new.driver=470.182.03"]);
+    let report = what_if_report(&repository, &["--set", "a100.new.driver=470.182.03"]);
     let told = changed(&report);
     assert_eq!(told, ["cuda12.image.toml a100.new breaks", "hopper.image.toml a100.new otherwise"], "{report}");
-    assert_eq!(changed(&what_if(&repository, &[])), Vec::<String>::new());
+    assert_eq!(changed(&what_if_report(&repository, &[])), Vec::<String>::new());
     assert_eq!(
-        changed(&what_if(&repository, &["--set", "t4.driver=470.182.03", "--remove", "a100.new"])),
+        changed(&what_if_report(&repository, &["--set", "t4.driver=470.182.03", "--remove", "a100.new"])),
         Vec::<String>::new()
     );
 }
 
 #[test]
-fn the_smallest_driver_is_that_of_the_most_demanding_image_that_can_start() {
+fn smallest_driver_is_set_by_the_most_demanding_startable_image() {
     let repository = repository();
-    let report = what_if(&repository, &[]);
+    let report = what_if_report(&repository, &[]);
     let drivers = report["drivers"].as_array().expect("pools");
     for driver in drivers {
         assert_eq!(driver["never"], Value::from(vec!["hopper.image.toml"]), "{driver}");
@@ -94,7 +94,7 @@ fn the_smallest_driver_is_that_of_the_most_demanding_image_that_can_start() {
         assert_eq!(driver["enough"], driver["pool"] == "a100.new", "{driver}");
         // What it says is what a change to it makes, and one release less does not do.
         let pool = driver["pool"].as_str().expect("a pool");
-        let with = what_if(&repository, &["--set", &format!("{pool}.driver={smallest}")]);
+        let with = what_if_report(&repository, &["--set", &format!("{pool}.driver={smallest}")]);
         let now = with["drivers"].as_array().expect("pools").iter().find(|one| one["pool"] == pool).expect("the pool");
         assert_eq!(now["enough"], true, "{now}");
     }
@@ -106,7 +106,7 @@ fn the_smallest_driver_is_that_of_the_most_demanding_image_that_can_start() {
 fn a_new_pool_lists_the_images_that_start_on_it() {
     let repository = repository();
     let report =
-        what_if(&repository, &["--add", "h100: gpu=H100, driver=580.95.05, launch=docker-cdi, toolkit=1.17.8"]);
+        what_if_report(&repository, &["--add", "h100: gpu=H100, driver=580.95.05, launch=docker-cdi, toolkit=1.17.8"]);
     let ready = &report["ready"][0];
     assert_eq!(
         (&ready["pool"], &ready["ready"][0]),
@@ -133,7 +133,7 @@ fn a_new_pool_lists_the_images_that_start_on_it() {
 }
 
 #[test]
-fn exit_codes_count_what_breaks() {
+fn exit_code_reports_breaking_changes() {
     let repository = repository();
     for (more, expected, said) in [
         (&["--set", "a100.new.driver=450.80.02"][..], 1, "breaks: 1 image on `a100.new`"),
@@ -175,12 +175,12 @@ fn exit_codes_count_what_breaks() {
 
 /// What a report keeps is enough: the files that it was made from are gone.
 #[test]
-fn a_saved_report_says_the_same_as_its_images() {
+fn saved_report_gives_the_same_result_as_its_images() {
     let repository = repository();
     let report = repository.run(&[&["check", "--format", "json"], &ALL[..]].concat()).stdout;
     fs::write(repository.path("report.json"), report).expect("a report");
     let more = ["--set", "t4.driver=550.54.15", "--add", "h100: gpu=H100, driver=580.95.05"];
-    let of_files = what_if(&repository, &more);
+    let of_files = what_if_report(&repository, &more);
     for name in ALL {
         fs::remove_file(repository.path(name)).expect(name);
     }
@@ -225,7 +225,7 @@ fn many_images_on_many_pools() {
 
 /// Longer than any file that is read whole: the same is said of it as of its images.
 #[test]
-fn a_long_saved_report_says_the_same_as_its_images() {
+fn long_saved_report_gives_the_same_result_as_its_images() {
     let repository = repository();
     let mut fleet = String::new();
     for at in 0..20 {
@@ -259,7 +259,7 @@ fn a_long_saved_report_says_the_same_as_its_images() {
 
 /// Where a comment names a pool that is new, the image leaves the others.
 #[test]
-fn an_image_that_names_its_pool_moves_to_it() {
+fn image_with_a_pools_directive_moves_to_the_new_pool() {
     let repository = repository();
     repository.file("Dockerfile", "# imagelint: pools=later\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
     let add = "later: gpu=L4, driver=580.95.05, platform=linux/amd64, launch=docker-gpus, toolkit=1.17.8";
@@ -299,7 +299,7 @@ fn mixed(at: usize) -> String {
 }
 
 #[test]
-fn the_smallest_driver_is_the_one_that_trying_every_release_finds() {
+fn smallest_driver_agrees_with_trying_every_release() {
     let pool = |name: &str, driver: &str| {
         format!(
             "[[pool]]\nname = \"{name}\"\ngpu = \"T4\"\ndriver = \"{driver}\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n"
@@ -349,7 +349,7 @@ fn the_smallest_driver_is_the_one_that_trying_every_release_finds() {
 }
 
 #[test]
-fn where_the_newest_drivers_do_not_do_the_last_that_does_is_told() {
+fn largest_working_driver_is_shown_if_newer_drivers_fail() {
     let repository = repository();
     repository.file("torch/Dockerfile", "FROM python:3.11-slim\nRUN pip install torch==2.6.0\n");
     let row = |driver: &str| {
@@ -372,14 +372,14 @@ fn where_the_newest_drivers_do_not_do_the_last_that_does_is_told() {
     assert!(line.contains(" on any GPU, because the pool declares none (now 535.54.03"), "{line}");
     assert!(!line.contains("the largest is"), "{line}");
     // Where every newer one does there is no last.
-    for pool in what_if(&repository, &[])["drivers"].as_array().expect("pools") {
+    for pool in what_if_report(&repository, &[])["drivers"].as_array().expect("pools") {
         assert!(pool["largest"].is_null(), "{pool}");
     }
 }
 
 /// What starts by another route starts.
 #[test]
-fn a_changed_outcome_has_its_own_sign() {
+fn changed_verdict_has_the_sign_of_its_outcome() {
     let repository = TestRepository::empty();
     let pool = "[[pool]]\nname = \"a\"\ngpu = \"A100\"\ndriver = \"535.161.08\"\nplatform = \"linux/amd64\"\n\
                 launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
@@ -446,7 +446,7 @@ fn a_new_pool_lists_unknown_verdicts_with_their_reasons() {
 
 /// A compat library is for some older branches, and not for those in between.
 #[test]
-fn an_older_driver_that_does_is_told_beside_the_smallest() {
+fn working_driver_below_the_smallest_is_shown() {
     let repository = TestRepository::empty();
     let torch = "RUN pip install torch==2.7.1+cu128 --index-url https://download.pytorch.org/whl/cu128\n";
     repository.file("new.Dockerfile", &format!("FROM nvidia/cuda:12.8.1-runtime-ubuntu22.04\n{torch}"));

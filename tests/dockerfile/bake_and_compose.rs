@@ -78,7 +78,7 @@ fn json_says_the_same_and_a_matrix_makes_many() {
 }
 
 #[test]
-fn services_that_are_built_become_builds() {
+fn compose_services_with_build_become_builds() {
     let text = r#"
 x-common: &common
   context: .
@@ -277,7 +277,7 @@ services:
 }
 
 #[test]
-fn contexts_that_replace_a_base_image_are_read() {
+fn contexts_replacing_a_base_image_are_read() {
     let contexts = |builds: &[ImageBuild]| -> Vec<String> {
         let one = |build: &ImageBuild| {
             let all = build.contexts.iter().map(|(name, value)| format!("{name}={}", value.as_deref().unwrap_or("?")));
@@ -327,7 +327,7 @@ target "top" {
 }
 
 #[test]
-fn services_of_files_that_are_included_are_built_in_their_folders() {
+fn included_compose_services_are_built_in_their_directories() {
     let text =
         "include:\n  - more/a.yaml\n  - path: [b.yaml, none.yaml]\n    env_file: x.env\nservices: {own: {build: .}}\n";
     let open = |path: &str| {
@@ -414,7 +414,7 @@ fn a_truncated_file_is_reported_with_its_line() {
 }
 
 #[test]
-fn two_targets_of_one_dockerfile_are_told_apart_in_every_report() {
+fn two_targets_of_one_dockerfile_are_distinct_in_every_report() {
     let repository = TestRepository::empty();
     repository.file(
         "fleet.toml",
@@ -470,7 +470,7 @@ fn each_target_is_a_subject_with_its_own_base() {
 }
 
 #[test]
-fn a_compose_file_reads_its_variables_beside_it() {
+fn compose_file_reads_the_env_file_in_its_directory() {
     let repository = TestRepository::new();
     repository.file("app/Dockerfile", DOCKERFILE);
     repository.file("app/.env", "CUDA=12.8.0\n");
@@ -523,7 +523,7 @@ fn built_on(report: &serde_json::Value) -> String {
 }
 
 #[test]
-fn a_build_stands_on_the_builds_that_its_contexts_name() {
+fn build_uses_the_targets_in_its_contexts_as_bases() {
     let repository = TestRepository::new();
     repository.file("base/Dockerfile", "ARG CUDA=12.4.1\nFROM nvidia/cuda:${CUDA}-base-ubuntu22.04 AS gpu\nENV NVIDIA_VISIBLE_DEVICES=2\nFROM alpine AS last\n");
     repository.file("python/Dockerfile", "FROM below\nCOPY r.txt .\nRUN pip install -r r.txt\n");
@@ -596,7 +596,7 @@ fn cyclic_build_contexts_are_refused_with_their_location() {
 }
 
 #[test]
-fn bake_files_that_are_given_together_make_one_definition() {
+fn several_bake_files_are_merged() {
     let base = r#"
 CUDA = "12.4.1"
 variable "FLAVOUR" { default = "base" }
@@ -678,7 +678,7 @@ fn functions_over_lists_and_maps_are_called() {
 }
 
 #[test]
-fn groups_name_what_a_loop_or_a_matrix_makes_or_say_what_cannot_be_told() {
+fn group_targets_from_loops_and_matrices_are_expanded_or_unknown() {
     let text = "CUDAS = [\"12.4\", \"12.8\"]\n\
                 group \"default\" { targets = [for c in CUDAS : \"app-${replace(c, \".\", \"-\")}\"] }\n\
                 target \"app\" {\n name = \"app-${replace(c, \".\", \"-\")}\"\n matrix = { c = CUDAS }\n args = { C = c }\n}\n\
@@ -787,7 +787,7 @@ target "app" {
 }
 
 #[test]
-fn a_matrix_decides_row_by_row_what_its_targets_inherit() {
+fn matrix_targets_inherit_per_row() {
     let text = r#"
 target "app" {
   matrix = { k = ["gpu", "cpu"] }
@@ -803,7 +803,7 @@ target "_cpu" { dockerfile = "Dockerfile.cpu" }
 }
 
 #[test]
-fn a_function_that_refuses_its_arguments_is_named_with_the_reason_and_the_place() {
+fn failed_bake_function_is_reported_with_reason_and_position() {
     // `docker buildx bake` builds nothing here: no target has these names.
     let name = "target \"m\" {\n  matrix = { v = [\"12.4.1\", \"13.0.1\"] }\n  name = \"m-${regex_replace(v, \"[\", \"-\")}\"\n}\n";
     let builds = read_bake_file("docker-bake.hcl", name).expect("builds");
@@ -845,7 +845,7 @@ fn a_function_that_refuses_its_arguments_is_named_with_the_reason_and_the_place(
 }
 
 #[test]
-fn a_target_that_only_serves_others_is_not_built() {
+fn target_used_only_as_a_parent_is_not_built() {
     let names = |text: &str| -> Vec<String> {
         read_bake_file("docker-bake.hcl", text).expect("builds").into_iter().map(|build| build.name).collect()
     };
@@ -875,7 +875,7 @@ fn a_target_that_only_serves_others_is_not_built() {
 }
 
 #[test]
-fn a_service_that_requests_no_gpu_is_left_out_with_a_note() {
+fn compose_service_without_gpu_request_is_skipped_with_a_note() {
     let repository = TestRepository::new();
     let request = |more: &str| {
         let image = "dockerfile_inline: \"FROM nvidia/cuda:12.4.1-base-ubuntu22.04\"";
@@ -945,10 +945,10 @@ fn a_service_that_requests_no_gpu_is_left_out_with_a_note() {
 }
 
 #[test]
-fn compose_files_that_are_given_together_make_one_definition() {
+fn several_compose_files_are_merged() {
     let merged = |files: &[&str]| read_compose_files(files, &parse_environment_file(""), &|_| None);
     let asked = |files: &[&str]| -> Vec<(String, bool)> {
-        merged(files).expect("builds").into_iter().map(|build| (build.name, build.asked)).collect()
+        merged(files).expect("builds").into_iter().map(|build| (build.name, build.requested)).collect()
     };
     let own = |name: &str, asked: bool| vec![(name.to_owned(), asked)];
     let base = "services: {a: {build: .}}";

@@ -40,7 +40,7 @@ fn a_description_keeps_the_base_image_of_the_dockerfile() {
 }
 
 #[test]
-fn an_unknown_tag_says_what_is_unknown_of_it() {
+fn unknown_tag_is_reported_with_its_reason() {
     for (from, expected) in [
         ("nvidia/cuda:latest", "includes no CUDA version: the build date decides"),
         (&format!("nvidia/cuda@sha256:{}", "ab".repeat(32)), "includes no CUDA version, and the digest was not read"),
@@ -95,7 +95,7 @@ fn a_description_keeps_unknown_values() {
 
 /// What is asked for and not known of a base that the tables have is no base that they lack.
 #[test]
-fn a_known_base_is_not_said_to_be_unknown() {
+fn unknown_variable_does_not_make_a_known_base_unknown() {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", FLEET);
     // A requirement that the base does not set is not set, so that building on it adds nothing.
@@ -145,7 +145,7 @@ fn pinned_packages_are_not_pinned_again() {
 
 /// What is not brought is told at the line that needs it, and at the base that lacks it.
 #[test]
-fn a_missing_library_is_reported_at_its_user() {
+fn missing_library_is_reported_at_the_install_line() {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", FLEET);
     let install = "apt-get install -y python3-pip && pip install onnxruntime-gpu==1.17.1";
@@ -157,7 +157,7 @@ fn a_missing_library_is_reported_at_its_user() {
 }
 
 #[test]
-fn a_requirements_file_that_is_not_there_is_missing_evidence() {
+fn absent_requirements_file_is_missing_evidence() {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", FLEET);
     let text =
@@ -180,7 +180,7 @@ fn a_requirements_file_that_is_not_there_is_missing_evidence() {
 
 /// A base is there for the architectures that it has a recipe for; where no table tells them nothing is claimed.
 #[test]
-fn an_image_is_not_built_for_a_platform_that_its_base_is_not_there_for() {
+fn wrong_platform_is_reported_for_architectures_without_a_base_image() {
     let fleet = "[[pool]]\nname = \"arm\"\ngpu = \"GH200\"\ndriver = \"550.90.07\"\nplatform = \"linux/arm64\"\n\
         launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n\n[[pool]]\nname = \"x86\"\ngpu = \"A100\"\n\
         driver = \"550.90.07\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
@@ -218,7 +218,7 @@ fn an_image_is_not_built_for_a_platform_that_its_base_is_not_there_for() {
 }
 
 #[test]
-fn the_line_that_names_the_base_is_the_evidence_for_its_platforms() {
+fn wrong_platform_is_reported_at_the_from_line() {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", "[[pool]]\nname = \"arm\"\ngpu = \"GH200\"\nplatform = \"linux/arm64\"\n");
     repository.file("Dockerfile", "# A comment\nFROM nvidia/cuda:10.2-base-ubuntu18.04\n");
@@ -231,7 +231,7 @@ fn the_line_that_names_the_base_is_the_evidence_for_its_platforms() {
 
 /// The compat package of a tag is unpinned: what a build of it holds is what had come out by its day.
 #[test]
-fn the_compat_library_of_a_base_is_that_of_its_day() {
+fn compat_package_version_of_a_base_depends_on_its_build_date() {
     let repository = TestRepository::empty();
     // Forced onto the loader, the library must be of the very version of the kernel-mode driver.
     repository.file(
@@ -261,7 +261,7 @@ fn the_compat_library_of_a_base_is_that_of_its_day() {
 
 /// A base that nobody has read may switch the requirements off; those whose recipes are known do not.
 #[test]
-fn a_requirement_refuses_where_nothing_can_have_switched_it_off() {
+fn requirement_refuses_only_if_the_base_cannot_disable_it() {
     let fleet = "[[pool]]\nname = \"a100\"\ngpu = \"A100\"\ndriver = \"550.90.07\"\nplatform = \"linux/amd64\"\n\
         launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
     let own = "ENV NVIDIA_REQUIRE_CUDA=\"cuda>=99\"";
@@ -299,7 +299,7 @@ fn a_requirement_refuses_where_nothing_can_have_switched_it_off() {
 
 /// A compat library in a directory of its own does not take away that of the base.
 #[test]
-fn a_second_compat_library_is_found_next_to_that_of_the_base_image() {
+fn second_compat_library_does_not_replace_the_one_of_the_base() {
     let fleet = "[[pool]]\nname = \"a100\"\ngpu = \"A100\"\ndriver = \"470.82.01\"\nplatform = \"linux/amd64\"\n\
         launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
     let newer = "\"/usr/local/cuda-12.9/compat/libcuda.so.575.57.08\" = {}\n";
@@ -417,7 +417,7 @@ fn two_torch_versions_with_the_same_outcome_have_this_outcome() {
 }
 
 #[test]
-fn images_of_servers_ask_for_the_driver_that_their_release_was_built_for() {
+fn server_images_require_the_cuda_version_of_their_build() {
     let pool = "[[pool]]\nname = \"l4\"\ngpu = \"L4\"\ndriver = \"545.23.08\"\nplatform = \"linux/amd64\"\n\
         launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
     for (tag, fate, outcome) in [
@@ -442,7 +442,7 @@ fn images_of_servers_ask_for_the_driver_that_their_release_was_built_for() {
 /// The image of one release names the compat directory to `ldconfig`, under a name that is read before those that the
 /// container stack writes (gpustack/gpustack#4678): where it rebuilds the cache from files, an older compat library wins.
 #[test]
-fn a_compat_directory_that_an_image_names_to_ldconfig_wins_by_its_name() {
+fn compat_directory_in_ld_so_conf_wins_by_file_name() {
     let pool = |name: &str, rest: &str| {
         format!(
             "[[pool]]\nname = \"{name}\"\ngpu = \"RTX 4090\"\ndriver = \"580.65.06\"\nplatform = \"linux/amd64\"\n{rest}\n"
@@ -476,7 +476,7 @@ fn a_compat_directory_that_an_image_names_to_ldconfig_wins_by_its_name() {
 
 /// What was read off the wheel for amd64 says nothing of the wheel for arm64.
 #[test]
-fn an_arm64_image_gets_the_code_of_its_own_wheel() {
+fn arm64_image_uses_gpu_code_of_the_arm64_wheel() {
     let base =
         "FROM nvidia/cuda:13.0.2-cudnn-runtime-ubuntu24.04\nRUN apt-get update && apt-get install -y python3-pip\n";
     for (arch, gpu, package, expected) in [

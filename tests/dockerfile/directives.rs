@@ -65,7 +65,7 @@ fn an_unterminated_heredoc_hides_no_stage() {
 /// What the builder refuses is told of a file that is named as of one that is come upon in the folder: as an error where
 /// it may hide what concerns a GPU, else as a warning.
 #[test]
-fn a_file_without_gpu_content_that_the_builder_refuses_is_a_warning() {
+fn syntax_error_without_gpu_content_is_a_warning() {
     for (text, place_of, rc) in [
         // The second instruction is none: of no concern to anybody's GPU.
         ("FROM python:3.11-slim\nRUN pip install\n  flask\n", "3:3", 0),
@@ -145,7 +145,7 @@ fn a_template_is_no_error() {
 }
 
 #[test]
-fn what_the_builder_refuses_is_told_and_what_it_takes_is_not() {
+fn only_instructions_rejected_by_buildkit_are_reported() {
     for refused in [
         "FROM a\nCOPY --form=b x y",
         "FROM a\nCOPY --from x y",
@@ -204,7 +204,7 @@ fn an_ignore_for_one_pool_leaves_the_others() {
 }
 
 #[test]
-fn an_ignore_at_the_wrong_place_or_of_the_wrong_name_hides_nothing_and_is_told() {
+fn misplaced_or_misnamed_ignore_hides_nothing_and_is_reported() {
     for (text, expected) in [
         ("FROM a AS x\n# imagelint: ignore[refused]\nRUN x\n%", vec!["container-refused 5:25"]),
         ("%# imagelint: ignore[refused]\nRUN x\n", vec!["container-refused 2:25", "unused-ignore 3:21"]),
@@ -225,7 +225,7 @@ fn an_ignore_at_the_wrong_place_or_of_the_wrong_name_hides_nothing_and_is_told()
 }
 
 #[test]
-fn unused_ignores_are_told_only_where_that_is_sure() {
+fn unused_ignore_is_reported_only_if_all_pools_were_checked() {
     let text = "# imagelint: ignore[insufficient-driver] x\nFROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n\
                 # imagelint: ignore[torch-unpinned] x\nRUN x\n";
     let repository = TestRepository::new();
@@ -237,7 +237,7 @@ fn unused_ignores_are_told_only_where_that_is_sure() {
 }
 
 #[test]
-fn a_comment_says_on_which_pools_the_image_runs() {
+fn pools_directive_selects_the_pools_of_an_image() {
     let repository = TestRepository::new();
     let pools = |text: &str| {
         repository.file("Dockerfile", &format!("{text}{REFUSED}"));
@@ -280,7 +280,7 @@ fn with(files: &[(&str, &str)], rule: &str) -> Vec<String> {
 const OTHER_CUDA: &str = "torch-cuda-mismatch";
 
 #[test]
-fn a_comment_above_an_install_counts_for_the_files_that_it_reads() {
+fn ignore_above_an_install_applies_to_its_requirements_files() {
     let said = "# imagelint: ignore[torch-cuda-mismatch] on purpose\n";
     let listed = [("requirements.txt", "numpy\ntorch==1.12.1\n")];
     let of =
@@ -305,7 +305,7 @@ fn a_comment_above_an_install_counts_for_the_files_that_it_reads() {
 }
 
 #[test]
-fn a_comment_in_a_file_counts_for_its_own_line_alone() {
+fn ignore_in_a_requirements_file_applies_only_to_its_line() {
     let of = |text: &str| with(&[("Dockerfile", &installing("")), ("requirements.txt", text)], OTHER_CUDA);
     for silent in [
         "torch==1.12.1  # imagelint: ignore[torch-cuda-mismatch] on purpose\n",
@@ -347,7 +347,7 @@ fn a_comment_in_a_file_counts_for_its_own_line_alone() {
 }
 
 #[test]
-fn a_comment_in_a_file_leaves_what_is_shown_elsewhere() {
+fn ignore_in_a_requirements_file_keeps_findings_of_the_dockerfile() {
     // The walls of the Dockerfile stay, and so do those of the other file.
     let text =
         format!("{REFUSED}RUN apt-get install -y python3-pip\nCOPY *.txt .\nRUN pip install -r requirements.txt\n");
@@ -357,7 +357,7 @@ fn a_comment_in_a_file_leaves_what_is_shown_elsewhere() {
 }
 
 #[test]
-fn a_comment_in_a_here_document_counts_for_its_own_line() {
+fn ignore_in_a_here_document_applies_only_to_its_line() {
     let of = |script: &str| {
         let text = format!(
             "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN <<E\napt-get install -y python3-pip\n{script}E\n"

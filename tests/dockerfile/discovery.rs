@@ -16,7 +16,7 @@ fn names(report: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_folder_is_searched_by_name_and_without_what_git_ignores() {
+fn directory_search_matches_names_and_skips_git_ignored_files() {
     let repository = TestRepository::new();
     for name in [
         "Dockerfile",
@@ -153,7 +153,7 @@ fn a_walk_follows_no_link_and_reads_no_device() {
 }
 
 #[test]
-fn lists_of_what_is_passed_over_that_never_end_are_told_and_not_read() {
+fn endless_ignore_files_are_reported_and_not_read() {
     for list in [".gitignore", ".ignore"] {
         let repository = TestRepository::empty();
         repository.file("Dockerfile", GPU);
@@ -179,7 +179,7 @@ fn lists_of_what_is_passed_over_that_never_end_are_told_and_not_read() {
 }
 
 #[test]
-fn files_of_a_context_that_never_end_or_lie_outside_are_not_read() {
+fn endless_or_outside_context_files_are_not_read() {
     let outer = TestRepository::empty();
     outer.file("secret.txt", "torch==1.13.1+cpu\n");
     outer.file(
@@ -289,7 +289,7 @@ fn joined(text: &str) -> String {
 }
 
 /// Name and notes of each subject, and the exit code.
-fn stood_for(repository: &TestRepository, arguments: &[&str]) -> (Vec<String>, i32) {
+fn subjects_and_exit_code(repository: &TestRepository, arguments: &[&str]) -> (Vec<String>, i32) {
     let arguments = [&["check"], arguments].concat();
     let report = repository.json(&arguments);
     let line = |subject: &Value| {
@@ -318,7 +318,7 @@ fn lists() -> TestRepository {
 }
 
 #[test]
-fn a_requirements_file_is_checked_through_the_dockerfiles_that_read_it() {
+fn requirements_file_is_checked_through_its_dockerfiles() {
     let repository = lists();
     for (arguments, expected) in [
         (&["a/requirements.txt"][..], vec!["a/Dockerfile: checked in place of a/requirements.txt, which it reads"]),
@@ -342,7 +342,7 @@ fn a_requirements_file_is_checked_through_the_dockerfiles_that_read_it() {
             vec!["c/Dockerfile: checked in place of c/requirements.txt, which it reads"],
         ),
     ] {
-        let (found, exit) = stood_for(&repository, arguments);
+        let (found, exit) = subjects_and_exit_code(&repository, arguments);
         assert_eq!(found, expected, "{arguments:?}");
         assert_eq!(exit, 1, "torch does not run on the old pool: {arguments:?}");
     }
@@ -353,7 +353,7 @@ fn a_requirements_file_is_checked_through_the_dockerfiles_that_read_it() {
 }
 
 #[test]
-fn a_list_that_no_dockerfile_reads_is_nothing_to_check() {
+fn requirements_file_without_a_dockerfile_is_nothing_to_check() {
     let repository = lists();
     for name in ["requirements-dev.txt", "poetry.lock", "docs/environment.yml", "Pipfile"] {
         repository.file(name, "x\n");
@@ -408,7 +408,7 @@ fn a_dockerfile_without_a_matching_pool_is_reported() {
 }
 
 #[test]
-fn describe_and_needs_take_one_input_that_is_there() {
+fn describe_and_needs_take_exactly_one_existing_input() {
     let repository = TestRepository::new();
     repository.file("d/Dockerfile", GPU);
     repository.file("e/a.Dockerfile", GPU);
@@ -436,20 +436,20 @@ fn describe_and_needs_take_one_input_that_is_there() {
 }
 
 #[test]
-fn no_dockerfile_outside_of_the_repository_stands_for_a_list() {
+fn requirements_file_ignores_dockerfiles_outside_the_repository() {
     let outer = TestRepository::new();
     outer.file("Dockerfile", "FROM python:3.12\nCOPY inner/requirements.txt /\nRUN pip install -r /requirements.txt\n");
     outer.file("inner/.git/config", "");
     outer.file("inner/requirements.txt", "torch\n");
-    assert_eq!(stood_for(&outer, &["inner/requirements.txt"]), (vec![], 0));
+    assert_eq!(subjects_and_exit_code(&outer, &["inner/requirements.txt"]), (vec![], 0));
     // Nor one in a folder that git ignores.
     let repository = lists();
     repository.file(".gitignore", "c/\n");
-    assert_eq!(stood_for(&repository, &["c/requirements.txt"]), (vec![], 0));
+    assert_eq!(subjects_and_exit_code(&repository, &["c/requirements.txt"]), (vec![], 0));
 }
 
 #[test]
-fn a_dockerfile_is_built_in_the_folder_above_it_that_has_what_it_copies() {
+fn build_context_is_the_parent_directory_with_the_copied_files() {
     let repository = TestRepository::new();
     repository.file(".git/HEAD", "");
     repository.file("svc/requirements.txt", "torch==2.4.0\n");
@@ -475,7 +475,7 @@ fn a_dockerfile_is_built_in_the_folder_above_it_that_has_what_it_copies() {
 }
 
 #[test]
-fn a_program_that_is_named_like_a_dockerfile_is_passed_over() {
+fn source_code_named_like_a_dockerfile_is_skipped() {
     let repository = TestRepository::empty();
     repository.file("dockerfile.py", "import os\nfrom pathlib import Path\n\ndef f():\n    return os\n");
     repository.file("src/dockerfile.rs", "//! Reads it.\nuse std::fs;\n");

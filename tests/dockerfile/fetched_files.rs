@@ -54,7 +54,7 @@ fn all(cases: &[(Around<'_>, String, &str)]) {
 }
 
 #[test]
-fn an_archive_of_a_framework_counts_however_it_comes() {
+fn libtorch_archive_counts_from_add_copy_mount_or_download() {
     let cu121 = format!("{URL}/libtorch/cu121/{ZIP}%2Bcu121.zip");
     let own = format!("{ZIP}+cu121.zip");
     let there: &[(&str, &str)] = &[(&format!("dl/{own}"), "zip")];
@@ -149,7 +149,7 @@ fn wheels_are_read_through_addresses_and_mounts() {
 }
 
 #[test]
-fn an_environment_that_a_script_makes_travels_with_its_folder() {
+fn environment_made_by_a_script_is_copied_with_its_directory() {
     let last = "FROM python:3.10-slim\nCOPY --from=b";
     let stage = "FROM python:3.10 AS b\nCOPY make.sh .\nRUN ./make.sh\n";
     let made: &[(&str, &str)] = &[(
@@ -186,7 +186,7 @@ fn an_environment_that_a_script_makes_travels_with_its_folder() {
 }
 
 #[test]
-fn an_environment_of_conda_travels_as_it_is_cloned_and_packed() {
+fn cloned_or_packed_conda_environment_keeps_its_packages() {
     let create = "FROM continuumio/miniconda3 AS b\nWORKDIR /w\n\
                   RUN conda create -n a pytorch==2.1.0 pytorch-cuda=12.1 -c pytorch -c nvidia\n";
     let pip = "FROM continuumio/miniconda3 AS b\nWORKDIR /w\nRUN conda create -n a python=3.10 && conda run -n a pip install torch==1.13.1\n";
@@ -222,7 +222,7 @@ fn an_environment_of_conda_travels_as_it_is_cloned_and_packed() {
 }
 
 #[test]
-fn a_list_that_another_stage_writes_is_read_where_it_is_copied_to() {
+fn requirements_file_written_in_another_stage_is_read_after_copy() {
     let pyproject =
         "[tool.poetry]\nname = \"app\"\n[tool.poetry.dependencies]\npython = \"^3.10\"\ntorch = \"1.13.1\"\n";
     let lock = "[[package]]\nname = \"torch\"\nversion = \"1.13.1\"\noptional = false\ngroups = [\"main\"]\n\
@@ -264,7 +264,7 @@ fn with_script(variable: &str) -> TestRepository {
 }
 
 #[test]
-fn what_was_not_read_is_said_in_every_form_of_the_report() {
+fn unread_files_are_listed_in_every_report_format() {
     let repository = TestRepository::new();
     let cuda = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n";
     repository.file("Dockerfile", &format!("{cuda}COPY . .\nRUN ./make.sh && pip install -r requirements.txt\n"));
@@ -293,7 +293,7 @@ fn what_was_not_read_is_said_in_every_form_of_the_report() {
 }
 
 #[test]
-fn a_script_that_was_not_read_leaves_the_verdict_open_where_something_speaks_of_a_gpu() {
+fn unread_script_makes_the_verdict_unknown_only_with_gpu_hints() {
     for (variable, expected) in [
         ("TORCH_CUDA_ARCH_LIST=8.0", "undetermined"),
         ("USE_CUDA=1", "undetermined"),
@@ -309,7 +309,7 @@ fn a_script_that_was_not_read_leaves_the_verdict_open_where_something_speaks_of_
 }
 
 #[test]
-fn a_script_is_found_where_the_shell_finds_it() {
+fn script_is_looked_up_like_in_the_shell() {
     let files: &[(&str, &str)] =
         &[("install.sh", "pip install torch==2.7.1\n"), ("tool.py", "#!/usr/bin/env python3\nimport torch\n")];
     let with = |lines: &str| format!("FROM python:3.11\n{lines}\n");

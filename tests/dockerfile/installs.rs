@@ -21,7 +21,7 @@ fn folders() -> Vec<PathBuf> {
     found
 }
 
-fn said(folder: &Path, args: &[&str]) -> BTreeSet<String> {
+fn findings_and_notes(folder: &Path, args: &[&str]) -> BTreeSet<String> {
     let output = Command::new(imagelint_program())
         .current_dir(folder)
         .args(["check", "--format", "json", "--fail-on", "never"])
@@ -64,7 +64,7 @@ fn each_fixture_has_exactly_its_expected_findings() {
         } else {
             without_findings += 1;
         }
-        let said = said(&folder, &args);
+        let said = findings_and_notes(&folder, &args);
         if said != expected {
             let name = folder.file_name().expect("name").to_string_lossy().into_owned();
             wrong.push(format!("{name}\n  expected {expected:#?}\n  said {said:#?}"));

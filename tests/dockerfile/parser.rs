@@ -42,7 +42,7 @@ fn strings(value: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn every_fixture_reads_as_buildkit_reads_it() {
+fn every_fixture_parses_like_buildkit() {
     let expected = fs::read_to_string(folder().join("expected.jsonl")).unwrap();
     let texts = fixtures();
     let mut wrong = Vec::new();
@@ -100,7 +100,7 @@ fn every_fixture_reads_as_buildkit_reads_it() {
 }
 
 #[test]
-fn where_the_other_parser_reads_a_file_it_sees_the_same_instructions() {
+fn instructions_match_the_parse_dockerfile_crate() {
     let mut compared = 0;
     for (name, text) in fixtures() {
         let Ok(other) = parse_dockerfile::parse(&text) else { continue };

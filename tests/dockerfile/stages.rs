@@ -48,7 +48,7 @@ fn packages_travel_with_their_directory() {
 }
 
 #[test]
-fn packages_stay_where_their_directory_stays() {
+fn packages_outside_the_copied_directory_are_not_copied() {
     for (builder, copy) in [
         ("RUN pip install torch==2.4.0", "/app /app"),
         ("RUN pip install torch==2.4.0", "/usr/local/bin /usr/local/bin"),
@@ -66,7 +66,7 @@ fn packages_stay_where_their_directory_stays() {
 }
 
 #[test]
-fn the_framework_of_an_image_travels_with_its_directory_and_cannot_be_told() {
+fn base_image_framework_is_copied_with_its_directory_as_unknown() {
     let image = "pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime";
     for (text, travels) in [
         (format!("FROM ubuntu:22.04\nCOPY --from={image} /opt/conda /opt/conda\n"), true),
@@ -86,7 +86,7 @@ fn the_framework_of_an_image_travels_with_its_directory_and_cannot_be_told() {
 }
 
 #[test]
-fn what_is_installed_later_wins_over_what_was_copied() {
+fn last_install_or_copy_decides_the_package_version() {
     let text = "FROM python:3.11 AS b\nRUN pip install torch==2.4.0\nFROM python:3.11\nRUN pip install torch==1.0.0\n\
                 COPY --from=b /usr/local /usr/local\nRUN pip install numpy\n";
     let repository = TestRepository::new();
@@ -113,7 +113,7 @@ fn packages_travel_through_several_stages() {
 }
 
 #[test]
-fn an_image_from_nothing_is_what_is_copied_into_it_without_its_environment() {
+fn copying_root_into_scratch_copies_packages_but_not_environment() {
     let base = "nvidia/cuda:12.4.1-base-ubuntu22.04";
     let inner = "FROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS x\nRUN pip install torch==2.4.0\n";
     for whole in ["COPY --from=x / /", "COPY --from=x /. /", "ADD y /y\nCOPY --from=0 / /"] {
@@ -145,7 +145,7 @@ fn an_image_from_nothing_is_what_is_copied_into_it_without_its_environment() {
 }
 
 #[test]
-fn the_stage_that_ships_is_the_last_or_the_one_that_is_named() {
+fn shipped_stage_is_the_last_one_or_the_target() {
     let repository = TestRepository::new();
     repository.file(
         "Dockerfile",
@@ -200,7 +200,7 @@ fn own_code(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn gpu_code_travels_with_the_folder_that_it_was_compiled_in() {
+fn compiled_gpu_code_is_copied_with_its_build_or_install_directory() {
     let base = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS b\n";
     let run_time = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n";
     let installed = "RUN git clone https://example.com/a/colmap && cd colmap && mkdir build && cd build && \
@@ -243,7 +243,7 @@ fn gpu_code_travels_with_the_folder_that_it_was_compiled_in() {
 }
 
 #[test]
-fn an_environment_travels_from_where_its_tool_makes_it() {
+fn environment_is_copied_from_the_directory_its_tool_creates() {
     let poetry = "RUN pip install poetry && poetry config virtualenvs.create false\nRUN poetry add torch@2.4.0";
     let setting = "ENV POETRY_VIRTUALENVS_CREATE=0\nRUN poetry add torch@2.4.0";
     let conda = "RUN conda create -n gpu python=3.11 && conda install -n gpu pytorch=2.4.0 pytorch-cuda=12.1";
@@ -317,7 +317,7 @@ fn an_unread_script_is_reported_next_to_a_verdict_on_a_cuda_base_image() {
 }
 
 #[test]
-fn a_name_that_says_gpu_in_front_of_a_template_marker_is_told_as_not_known() {
+fn gpu_base_name_with_a_template_marker_is_unknown() {
     let judged = |from: &str| {
         let repository = TestRepository::new();
         repository.file("Dockerfile", &format!("FROM {from}\nRUN pip install numpy\n"));

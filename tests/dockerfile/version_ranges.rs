@@ -25,7 +25,7 @@ fn versions(lines: &str, component: &str, day: Option<&str>) -> Vec<String> {
 }
 
 #[test]
-fn an_open_range_means_the_newest_release_of_the_day_for_that_python() {
+fn open_range_means_newest_release_for_date_and_python() {
     for (base, install, component, day, expected) in [
         ("python:3.10-slim", "onnxruntime-gpu", "onnxruntime", None, "1.23.2"),
         ("python:3.9-slim", "onnxruntime-gpu", "onnxruntime", None, "1.19.2"),
@@ -38,6 +38,10 @@ fn an_open_range_means_the_newest_release_of_the_day_for_that_python() {
         ("nvidia/cuda:12.4.1-cudnn-runtime-ubuntu20.04", "tensorflow", "tensorflow", None, "2.13.1"),
         // A package that asks for a torch of its own.
         ("python:3.12-slim", "vllm", "vllm", Some("2024-12-31"), "0.6.6.post1"),
+        // The release for the torch of the command, as uv 0.9.9 selects it.
+        ("python:3.10-slim", "torch==2.3.0 vllm", "vllm", None, "0.5.1"),
+        ("python:3.10-slim", "torch==2.4.0 xformers", "xformers", None, "0.0.27.post2"),
+        ("python:3.10-slim", "xformers==0.0.27 vllm", "vllm", None, "0.5.3.post1"),
     ] {
         let lines = format!("FROM {base}\nRUN pip install {install}\n");
         assert_eq!(versions(&lines, component, day), [expected], "{base} {install} {day:?}");
@@ -45,7 +49,7 @@ fn an_open_range_means_the_newest_release_of_the_day_for_that_python() {
 }
 
 #[test]
-fn bounds_on_torch_choose_among_the_releases_of_what_asks_for_it() {
+fn torch_constraint_selects_the_release_of_dependent_packages() {
     let bounded = |bound: &str| format!("FROM python:3.12-slim\nRUN echo '{bound}' > /c && pip install -c /c vllm\n");
     for (bound, expected) in [
         ("torch==2.5.1", Some("0.7.3")),
@@ -76,9 +80,6 @@ fn a_version_range_selects_no_release_if_another_fact_decides() {
         ("FROM python:3.10-slim\nRUN pip install onnxruntime-gpu==$NOWHERE\n", "onnxruntime", None),
         // What was there first may do.
         ("FROM python:3.10-slim\nRUN pip install 'tensorflow<2.12'\nRUN pip install tensorflow\n", "tensorflow", None),
-        // Which release goes with that torch is not in the tables.
-        ("FROM python:3.10-slim\nRUN pip install torch==2.3.0 vllm\n", "vllm", None),
-        ("FROM python:3.10-slim\nRUN pip install xformers==0.0.27 vllm\n", "vllm", None),
         // No release of that day, and none for that Python.
         ("FROM python:3.10-slim\nRUN pip install onnxruntime-gpu\n", "onnxruntime", Some("2020-01-01")),
         ("FROM python:3.15-slim\nRUN pip install onnxruntime-gpu\n", "onnxruntime", None),
@@ -90,7 +91,7 @@ fn a_version_range_selects_no_release_if_another_fact_decides() {
 }
 
 #[test]
-fn what_is_in_an_image_is_not_what_an_installer_would_take() {
+fn version_range_in_a_description_is_not_resolved_like_pip() {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", POOL);
     repository.file("one.image.toml", "base = \"python:3.10-slim\"\n[packages.pip]\nonnxruntime-gpu = \">=1.15\"\n");
@@ -126,7 +127,7 @@ fn of_range(range: &str, more: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_version_range_has_the_outcome_that_all_its_releases_share() {
+fn version_range_has_the_common_outcome_of_its_releases() {
     let (starts, old, no_code, open) = ("starts", "insufficient-driver", "no-kernel-image", "undetermined");
     for (range, more, expected) in [
         // CUDA 12.1 and 12.4.
@@ -153,7 +154,7 @@ fn a_version_range_has_the_outcome_that_all_its_releases_share() {
 }
 
 #[test]
-fn a_torch_that_a_command_may_replace_gives_two_possible_versions() {
+fn conditionally_replaced_torch_has_two_possible_versions() {
     let of = |first: &str, then: &str| {
         let text =
             format!("FROM python:3.11-slim\nRUN pip install {first}\nRUN [ -e /x ] && pip install {then} || true\n");
@@ -172,7 +173,7 @@ fn a_torch_that_a_command_may_replace_gives_two_possible_versions() {
 }
 
 #[test]
-fn a_library_that_is_picked_at_run_time_and_has_no_code_is_not_seen() {
+fn runtime_selected_library_without_gpu_code_is_listed_as_not_seen() {
     let of = |name: &str, target: &str| {
         let repository = TestRepository::empty();
         repository.file("fleet.toml", POOL);

@@ -55,7 +55,7 @@ fn fixed(pool: (&str, &str, &str), files: &[(&str, &str)], options: &[&str]) -> 
 
 /// An index that is named elsewhere changes with the version that names its build, or one more is named.
 #[test]
-fn the_index_of_a_build_is_changed_wherever_it_is_named() {
+fn index_url_of_a_build_is_changed_in_every_location() {
     let url = |build: &str| format!("https://download.pytorch.org/whl/{build}");
     let pip = |version: &str| format!("RUN pip install torch==2.9.1+{version}\n");
     let variable = |build: &str| format!("FROM python:3.11\nENV PIP_EXTRA_INDEX_URL={}\n{}", url(build), pip(build));
@@ -108,7 +108,7 @@ fn the_index_of_a_build_is_changed_wherever_it_is_named() {
 }
 
 #[test]
-fn an_address_of_a_mirror_that_nothing_shows_is_not_written() {
+fn unverified_mirror_url_is_not_written() {
     let dockerfile = |build: &str| {
         format!(
             "FROM python:3.11\nRUN pip install torch==2.9.1+{build} --index-url https://mirror.example/pytorch/whl/{build}\n"
@@ -131,7 +131,7 @@ fn an_address_of_a_mirror_that_nothing_shows_is_not_written() {
 
 /// What would not build is told and never written.
 #[test]
-fn what_would_not_build_is_told_and_not_written() {
+fn unbuildable_fix_is_listed_and_not_written() {
     let from = "FROM python:3.11\n";
     let copied = format!("{from}COPY requirements.txt /r.txt\nRUN pip install -r /r.txt\n");
     let hash = "--hash=sha256:0000000000000000000000000000000000000000000000000000000000000000";
@@ -187,7 +187,7 @@ fn what_would_not_build_is_told_and_not_written() {
 }
 
 #[test]
-fn an_index_has_a_line_of_its_own_in_a_list_and_words_of_its_own_in_json() {
+fn index_option_is_written_in_the_syntax_of_its_location() {
     let from = "FROM python:3.11\n";
     let list = |text: &str| format!("{from}COPY <<EOF /r.txt\nnumpy\n{text}\nEOF\nRUN pip install -r /r.txt\n");
     let words = |text: &str| format!("{from}RUN [\"pip\", \"install\", {text}, \"numpy\"]\n");
@@ -204,7 +204,7 @@ fn an_index_has_a_line_of_its_own_in_a_list_and_words_of_its_own_in_json() {
 }
 
 #[test]
-fn no_wheel_is_named_that_the_python_of_the_image_has_none_of() {
+fn no_wheel_is_suggested_for_an_unsupported_python() {
     for (pool, from, torch) in [
         (DESK, "FROM python:3.14\n", "2.9.1"),
         (B200, "FROM python:3.8-slim\n", "2.4.1"),
@@ -249,7 +249,7 @@ fn a_constraints_file_is_changed_together_with_the_version() {
 }
 
 #[test]
-fn machine_code_comes_before_ptx_however_far_it_is() {
+fn native_code_is_preferred_to_ptx_at_any_distance() {
     let before = "FROM python:3.11\nRUN pip install torch==2.4.0\n";
     let found = fixes(&repository(B200, &[("Dockerfile", before)]));
     let titles: Vec<&str> = found.iter().map(title).collect();
@@ -291,7 +291,7 @@ fn another_extra_brings_the_build_for_another_cuda() {
 }
 
 #[test]
-fn a_cuda_that_an_image_asks_for_by_its_version_alone_is_lowered_where_it_is_written() {
+fn cuda_version_variable_is_lowered_in_place() {
     let file = |version: &str| format!("FROM debian:12\nENV CUDA_VERSION={version}\n");
     let (texts, _) = fixed(T4, &[("Dockerfile", &file("12.6"))], &[]);
     assert_eq!(texts[0], file("12.6"), "what else reads it is not known");
@@ -303,7 +303,7 @@ fn a_cuda_that_an_image_asks_for_by_its_version_alone_is_lowered_where_it_is_wri
 
 /// Each of them ends where the other is built for another CUDA major.
 #[test]
-fn what_goes_with_the_framework_follows_it_from_another_command() {
+fn companion_packages_of_another_command_follow_the_framework() {
     let index = "--extra-index-url https://download.pytorch.org/whl/cu118";
     let from = "FROM python:3.11-slim\n";
     let of = |text: &str| {

@@ -63,7 +63,7 @@ fn fate(repository: &TestRepository, dockerfile: &str) -> String {
 }
 
 #[test]
-fn only_releases_with_a_wheel_that_was_not_withdrawn_are_tried() {
+fn only_releases_with_an_unyanked_wheel_are_tried() {
     let repository = with(&[("t4", "T4", "470.223.02"), ("a100", "A100", "535.161.08")]);
     let wishes = ["--torch", ">=2.5", "--with", "torchaudio", "--with", "torchvision", "--limit", "400"];
     let report = recommend(&repository, &wishes);
@@ -103,7 +103,7 @@ fn wheels_match_the_cpu_architecture_of_the_fleet() {
 }
 
 #[test]
-fn no_wheel_is_put_on_a_python_that_it_is_not_for() {
+fn no_wheel_is_combined_with_an_unsupported_python() {
     let repository = with(&[("t4", "T4", "450.248.02"), ("b200", "B200", "580.95.05")]);
     for wish in ["cupy", "cupy-cuda11x"] {
         let report = recommend(&repository, &["--with", wish, "--limit", "99"]);
@@ -117,7 +117,7 @@ fn no_wheel_is_put_on_a_python_that_it_is_not_for() {
 }
 
 #[test]
-fn why_no_base_will_do_is_the_reason_that_there_is() {
+fn missing_wheel_is_the_stated_reason_for_no_base() {
     let arm64 = of_arm64();
     let told = refused(&arm64, &["--torch", ">=2.1,<2.3", "--python", "3.12"]);
     assert!(told.contains("has torch>=2.1,<2.3 for linux/arm64 only in images"), "{told}");
@@ -127,7 +127,7 @@ fn why_no_base_will_do_is_the_reason_that_there_is() {
 }
 
 #[test]
-fn packages_around_one_torch_are_held_to_one_release_of_it() {
+fn companion_packages_share_one_torch_release() {
     let repository = with(&[("a100", "A100", "525.147.05"), ("h100", "H100 SXM5 80GB", "550.90.07")]);
     for (other, own) in [("torchvision", "0.21.0"), ("torchaudio", "2.6.0")] {
         let report = recommend(&repository, &["--with", "vllm", "--with", other]);
@@ -163,7 +163,7 @@ fn a_package_that_is_requested_twice_is_recommended_once() {
 }
 
 #[test]
-fn two_that_bring_the_libraries_of_nvidia_are_not_put_together() {
+fn two_packages_with_nvidia_library_wheels_are_not_combined() {
     let repository = with(&[("a100", "A100", "550.54.15")]);
     for wishes in [
         &["--torch", "2.6", "--with", "jax[cuda12]"][..],
@@ -204,7 +204,7 @@ fn a_repository_of_framework_images_is_a_base() {
 }
 
 #[test]
-fn what_was_asked_for_is_installed() {
+fn requested_package_is_always_installed() {
     let repository = with(&[("a100", "A100", "535.161.08"), ("b200", "B200", "580.95.05")]);
     let report = recommend(&repository, &["--with", "sglang"]);
     let of_split = report["split"].as_array().expect("split").iter().map(|part| &part["combination"]);
@@ -216,7 +216,7 @@ fn what_was_asked_for_is_installed() {
 }
 
 #[test]
-fn what_is_newer_and_less_known_says_so() {
+fn newer_release_with_unknown_libraries_states_the_reason() {
     let report = recommend(&of_arm64(), &["--with", "cupy-cuda12x", "--limit", "9"]);
     let newer = combinations(&report).iter().find(|one| packages(one)[0].1 == "14.2.0").expect("14.2.0");
     assert_eq!(newer["lost_because"], "the libraries it requires are not in the compatibility database", "{report}");
@@ -224,7 +224,7 @@ fn what_is_newer_and_less_known_says_so() {
 
 /// The image brings vllm 0.8.5, whose wheel asks for torch 2.6.0.
 #[test]
-fn what_is_compiled_for_one_torch_starts_beside_that_one_alone() {
+fn extension_compiled_for_one_torch_starts_only_with_that_torch() {
     let repository = with(&[("h100", "H100 SXM5 80GB", "570.86.15")]);
     let from = |base: &str, lines: &str| format!("FROM {base}\n{lines}");
     let (vllm, triton) = ("vllm/vllm-openai:v0.8.5", "nvcr.io/nvidia/tritonserver:26.07-vllm-python-py3");
@@ -251,7 +251,7 @@ fn what_is_compiled_for_one_torch_starts_beside_that_one_alone() {
 }
 
 #[test]
-fn no_torch_is_put_over_that_of_an_image_with_more_compiled_on_it() {
+fn torch_is_not_replaced_in_images_with_compiled_extensions() {
     let repository = with(&[("l4", "L4", "535.183.01"), ("t4", "T4", "470.256.02")]);
     for wishes in [&["--torch", "--with", "vllm"][..], &["--torch", "--with", "sgl-kernel"]] {
         let report = recommend(&repository, &[wishes, &["--limit", "99"]].concat());

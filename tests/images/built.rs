@@ -81,7 +81,7 @@ fn origins(report: &Value, key: &str) -> String {
 }
 
 #[test]
-fn what_is_measured_decides_and_the_line_that_made_it_is_told() {
+fn measured_contents_decide_and_are_reported_at_their_line() {
     let image = built();
     let repository = repository(DOCKERFILE, &image);
     let report = repository.json(&["check", "Dockerfile", "--built", "oci:images:one"]);
@@ -143,7 +143,7 @@ fn without_steps_the_name_leads_to_the_line_and_nothing_else_does() {
 }
 
 #[test]
-fn an_image_of_another_dockerfile_is_told() {
+fn image_built_from_another_dockerfile_is_reported() {
     for (dockerfile, expected) in [
         (
             DOCKERFILE.replace("MODEL=small", "MODEL=large"),
@@ -219,7 +219,7 @@ fn a_history_entry_without_a_dockerfile_line_has_no_location() {
 }
 
 #[test]
-fn each_dockerfile_has_its_image_and_one_that_cannot_be_read_is_an_error() {
+fn built_images_match_dockerfiles_and_unreadable_images_are_errors() {
     let repository = repository(DOCKERFILE, &built());
     repository.file("other/Dockerfile", "FROM ubuntu:22.04\n");
     let done = repository.run(&["check", "--built", "oci:images:one"]);
@@ -247,7 +247,7 @@ fn each_dockerfile_has_its_image_and_one_that_cannot_be_read_is_an_error() {
 }
 
 #[test]
-fn pages_speak_of_the_base_that_from_names_and_the_verdict_does_not() {
+fn findings_follow_the_from_line_and_verdicts_the_built_image() {
     let rules = |report: &Value| -> Vec<String> {
         let list = report["subjects"][0]["findings"].as_array().expect("findings");
         let line = |one: &Value| one["locations"][0]["region"]["start_line"].as_u64().unwrap_or_default();
@@ -284,7 +284,7 @@ fn pages_speak_of_the_base_that_from_names_and_the_verdict_does_not() {
 }
 
 #[test]
-fn layers_that_are_too_large_are_left_out_and_progress_is_told_where_asked_for() {
+fn built_check_skips_large_layers_and_shows_progress_by_flag() {
     let repository = repository(DOCKERFILE, &built());
     let asked = |more: &[&'static str]| [&["check", "Dockerfile", "--built", "oci:images:one"], more].concat();
     let report = repository.json(&asked(&["--max-layer-bytes", "1"]));

@@ -52,7 +52,7 @@ fn library() -> Elf {
 }
 
 #[test]
-fn a_library_tells_its_names_its_code_and_its_note() {
+fn elf_reader_finds_names_gpu_code_and_note() {
     let both = container(&[sass(90, ' '), sass(90, 'a'), sass(103, 'f'), ptx(90, (8, 4))]);
     let plain = container(&[sass(80, ' '), sass(75, ' ')]);
     let linked = container(&[sass(80, ' '), ptx(80, (7, 8))]);
@@ -103,7 +103,7 @@ fn a_name_may_be_the_end_of_another() {
 }
 
 #[test]
-fn names_that_were_not_kept_are_told_and_not_guessed() {
+fn omitted_library_names_are_reported_and_not_guessed() {
     let long: &'static str = String::leak("x".repeat(400) + ".so");
     for dynamic_first in [false, true] {
         let file = Elf { needed: vec!["libc.so.6", long], soname: Some(long), dynamic_first, ..Elf::default() };
@@ -151,7 +151,7 @@ fn program_headers_may_come_late() {
 }
 
 #[test]
-fn a_group_tells_all_of_its_images() {
+fn gpu_code_of_all_images_in_a_group_is_read() {
     let list = [sass(80, ' '), sass(90, 'a'), ptx(120, (9, 5)), sass(100, 'f')];
     let found = seen(&Elf::default().registered(&[group(&list)]).bytes());
     let [only] = found.code.as_slice() else { panic!("{:?}", found.code) };
@@ -187,7 +187,7 @@ fn a_search_path_may_have_the_origin_in_braces() {
 }
 
 #[test]
-fn what_is_of_no_known_kind_is_counted() {
+fn entries_of_unknown_kind_are_counted() {
     let odd = [
         Entry { kind: 4, ..sass(80, ' ') },
         sass(80, ' '),
@@ -226,7 +226,7 @@ fn without_sections_no_place_is_claimed() {
 }
 
 #[test]
-fn what_only_looks_like_a_container_is_none() {
+fn invalid_fatbin_containers_are_ignored() {
     let sound = container(&[sass(90, ' ')]);
     let changed = |at: usize, value: u8| {
         let mut bytes = sound.clone();
@@ -276,7 +276,7 @@ fn an_elf_section_without_bytes_is_complete() {
 }
 
 #[test]
-fn a_note_is_read_as_the_toolkit_reads_it() {
+fn compat_note_is_read_like_the_container_toolkit() {
     let with = |bytes: Vec<u8>, align: u64| {
         seen(&Elf { programs: Programs::Nowhere, ..Elf::default() }.noted(bytes, align).bytes())
     };
@@ -438,7 +438,7 @@ fn invalid_elf_sections_are_read_up_to_the_end_of_the_file() {
 }
 
 #[test]
-fn more_than_is_kept_is_told_and_memory_stays() {
+fn excess_gpu_code_is_reported_and_memory_is_bounded() {
     // Each container has another content, then each is like the one before.
     let varied =
         |count: u32| (0..count).map(|index| container(&[sass(10 + index % 2_500, ' '), sass(10 + index / 2_500, ' ')]));
@@ -470,7 +470,7 @@ fn fed_whole(file: &Elf) -> ElfSummary {
 }
 
 #[test]
-fn everything_at_its_largest_fits() {
+fn file_with_every_part_at_its_limit_fits_in_memory() {
     let names: Vec<&'static str> = (0..140).map(|index| &*String::leak(format!("lib{index:0150}.so"))).collect();
     let noise = |needle: &[u8], count: usize| [needle, b"\0"].concat().repeat(count);
     let varied = |index: u32| container(&[Entry { payload: 0, ..sass(10 + index % 2_500, ' ') }, sass(90, ' ')]);

@@ -128,7 +128,7 @@ fn runs(word: &str, gpu: ComputeCapability) -> bool {
 }
 
 #[test]
-fn every_library_covers_just_what_its_headers_allow() {
+fn gpu_coverage_of_every_library_matches_its_headers() {
     let entries = entries();
     assert_eq!(entries.len(), 127);
     for entry in &entries {
@@ -154,7 +154,7 @@ fn every_library_covers_just_what_its_headers_allow() {
 }
 
 #[test]
-fn what_cuobjdump_lists_decides_whether_anything_runs() {
+fn gpu_coverage_agrees_with_the_cuobjdump_listing() {
     for entry in &entries() {
         assert!(entry.agrees_with_cuobjdump, "{}", entry.name());
         // cuobjdump prints family cubins without their letter, and five old cubins with one that their header lacks.
@@ -193,7 +193,7 @@ fn listed_containers_add_up() {
 }
 
 #[test]
-fn torch_is_whole_for_its_gpus_and_not_for_others() {
+fn torch_wheel_covers_supported_gpus_fully_and_others_not_at_all() {
     let share = |entry: &Entry, gpu: &str| {
         let found = covered(&entry.library(), gpu.parse().expect(gpu));
         (found.cubin + found.ptx) * 100 / found.all

@@ -338,7 +338,7 @@ fn fates(report: &Value) -> Vec<String> {
 const LONG: usize = 256 << 20;
 
 #[test]
-fn a_report_that_is_longer_than_the_memory_is_judged_again() {
+fn report_larger_than_the_memory_limit_is_checked_again() {
     let mut report = scanned("a small image", vec![names("etc/os-release", 1, |at| format!("f{at}"))]);
     let before = fates(&report);
     assert!(!before.is_empty());
@@ -374,7 +374,7 @@ fn a_report_that_is_longer_than_the_memory_is_judged_again() {
 }
 
 #[test]
-fn of_many_dockerfiles_no_more_than_the_texts_is_held() {
+fn many_dockerfiles_stay_within_the_memory_limit() {
     const FILES: usize = 300;
     let folder = tempfile::tempdir().expect("temporary folder");
     let files = folder.path().join("files");

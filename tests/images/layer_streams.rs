@@ -70,7 +70,7 @@ fn read_with(server: &ScriptedServer, options: &PullOptions) -> Result<Vec<u8>, 
     let mut reader = opened.blobs.layer_reader(&opened.images[0].config.layers[0])?;
     match reader.read_to_end(&mut read) {
         Ok(_) => Ok(read),
-        Err(error) => Err(carried(error)),
+        Err(error) => Err(inner_pull_error(error)),
     }
 }
 
@@ -79,7 +79,7 @@ fn read(server: &ScriptedServer) -> Result<Vec<u8>, PullError> {
 }
 
 /// The pull's own error in that of a reader.
-fn carried(error: io::Error) -> PullError {
+fn inner_pull_error(error: io::Error) -> PullError {
     *error.into_inner().expect("an inner error").downcast().expect("an error of the pull")
 }
 
@@ -189,7 +189,7 @@ fn a_layer_that_fails_before_its_first_byte_is_requested_again() {
 }
 
 #[test]
-fn a_storage_host_that_lacks_a_layer_is_named() {
+fn storage_host_without_the_layer_is_named() {
     let storage = ScriptedServer::start(|_, _| Reply::Whole("404 Not Found", vec![], b"NoSuchKey".to_vec()));
     let location = vec![format!("Location: http://{}/blob", storage.host())];
     let server = registry(&bytes(10), move |_, _| Reply::Whole("307 Temporary", location.clone(), vec![]));
@@ -215,7 +215,7 @@ fn a_server_without_range_requests_restarts_the_download() {
 }
 
 #[test]
-fn another_part_than_the_one_asked_for_is_refused() {
+fn unrequested_byte_range_is_refused() {
     for range in ["bytes 0-999/1000", "bytes 500-999/2000", "", "pages 500-999/1000"] {
         let layer = bytes(1000);
         let body = layer.clone();
@@ -224,7 +224,7 @@ fn another_part_than_the_one_asked_for_is_refused() {
             _ => Reply::Whole("206 Partial", vec![format!("Content-Range: {range}")], body[500..].to_vec()),
         });
         let error = read(&server).expect_err(range);
-        assert!(matches!(*error.problem, PullProblem::Range { asked: 500, .. }), "{range}: {error}");
+        assert!(matches!(*error.problem, PullProblem::Range { offset: 500, .. }), "{range}: {error}");
     }
 }
 
@@ -291,7 +291,7 @@ fn a_silent_or_slow_download_is_an_error() {
 }
 
 #[test]
-fn headers_that_drip_are_not_waited_for_without_end() {
+fn slow_response_headers_time_out() {
     let drips = TcpListener::bind("127.0.0.1:0").expect("a port");
     let location = format!("Location: http://{}/blob", drips.local_addr().expect("an address"));
     thread::spawn(move || {
@@ -325,12 +325,12 @@ fn dropping_the_reader_ends_the_request() {
     drop(reader);
     let start = Instant::now();
     let error = opened.blobs.layer_reader(found).expect("a reader").read(&mut [0]).expect_err("an empty answer");
-    assert!(matches!(*carried(error).problem, PullProblem::WrongSize { actual: 0, .. }));
+    assert!(matches!(*inner_pull_error(error).problem, PullProblem::WrongSize { actual: 0, .. }));
     assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
 }
 
 #[test]
-fn one_token_serves_all_pulls_and_is_fetched_anew_when_it_expires() {
+fn token_is_shared_between_pulls_and_renewed_on_expiry() {
     let layer = bytes(100_000);
     let (body, port) = (layer.clone(), free_port());
     let tokens = Arc::new(AtomicUsize::new(0));

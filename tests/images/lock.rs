@@ -123,7 +123,7 @@ fn a_private_base_is_known_by_pull() {
 }
 
 #[test]
-fn nothing_is_asked_without_the_flag() {
+fn no_registry_request_without_the_pull_flag() {
     let server = ScriptedServer::start(|_, _| Reply::Whole("404 Not Found", Vec::new(), Vec::new()));
     let repository = TestRepository::new();
     repository.file("Dockerfile", &format!("FROM {}/a/b:1\nCOPY --from={}/c:1 / /\n", server.host(), server.host()));
@@ -150,7 +150,7 @@ fn one_image() -> (ScriptedServer, String) {
 }
 
 #[test]
-fn each_base_is_asked_for_once_and_in_two_requests() {
+fn each_base_is_pulled_once_with_two_requests() {
     let (server, _) = one_image();
     let repository = TestRepository::new();
     for name in ["Dockerfile", "b.Dockerfile", "c.Dockerfile"] {
@@ -163,7 +163,7 @@ fn each_base_is_asked_for_once_and_in_two_requests() {
 }
 
 #[test]
-fn a_configuration_is_asked_for_once_and_then_kept() {
+fn image_config_is_requested_once_and_then_cached() {
     let (server, digest) = one_image();
     let repository = TestRepository::new();
     repository.file("Dockerfile", &format!("FROM {}/a/b:1\n", server.host()));
@@ -196,7 +196,7 @@ fn a_configuration_is_asked_for_once_and_then_kept() {
 }
 
 #[test]
-fn a_locked_base_is_known_without_its_registry() {
+fn locked_base_is_read_without_its_registry() {
     let (registry, repository, reference) = private("");
     let done = repository.run(&["lock"]);
     assert_eq!(
@@ -235,7 +235,7 @@ fn a_lock_file_is_reproducible() {
 }
 
 #[test]
-fn a_tag_that_moved_and_a_base_that_is_not_locked_are_told() {
+fn lock_check_reports_moved_tags_and_unlocked_bases() {
     let (registry, repository, reference) = private("");
     assert_eq!(code(&repository.run(&["lock", "--check"])), 1, "nothing is locked yet");
     assert!(!repository.path("imagelint.lock").exists());
@@ -253,7 +253,7 @@ fn a_tag_that_moved_and_a_base_that_is_not_locked_are_told() {
 }
 
 #[test]
-fn pull_wins_over_the_lock_and_that_over_the_settings() {
+fn pull_overrides_lock_and_lock_overrides_settings() {
     let (registry, repository, _) = private("");
     let settings = "[[base]]\nmatch = \"*/corp/ml-base:*\"\ndescribe = \"bases/ml.image.toml\"\n";
     repository.file("imagelint.toml", settings);
@@ -271,7 +271,7 @@ fn pull_wins_over_the_lock_and_that_over_the_settings() {
 }
 
 #[test]
-fn a_mapped_base_is_what_its_description_says() {
+fn mapped_base_has_the_contents_of_its_description() {
     let repository = TestRepository::new();
     repository.file("fleet.toml", FLEET);
     repository.file("Dockerfile", "FROM registry.corp/ml-base\n");
@@ -399,7 +399,7 @@ fn a_refused_connection_is_a_warning_and_no_more() {
 }
 
 #[test]
-fn a_base_that_cannot_be_read_keeps_its_entry() {
+fn unreadable_base_keeps_its_lock_entry() {
     let (registry, repository, _) = private("");
     assert_eq!(code(&repository.run(&["lock"])), 0);
     let before = fs::read_to_string(repository.path("imagelint.lock")).expect("the lock file");
@@ -409,7 +409,7 @@ fn a_base_that_cannot_be_read_keeps_its_entry() {
 }
 
 #[test]
-fn hostile_values_do_no_harm_and_secrets_stay_where_they_are() {
+fn hostile_values_are_escaped_and_secrets_are_not_locked() {
     let (registry, repository) = (Registry::open(), TestRepository::new());
     let escape =
         "NVIDIA_REQUIRE_CUDA=cuda>=12.4 \u{1b}[2J\u{1b}]0;x\u{7}\n::error::x\n\"]\n[[base]]\nreference = \"x\"";
@@ -448,7 +448,7 @@ fn a_malformed_lock_is_an_error_and_the_rest_is_judged() {
 }
 
 #[test]
-fn settings_that_are_wrong_or_lead_outside_are_errors() {
+fn invalid_or_outside_base_descriptions_are_errors() {
     let outside = tempfile::tempdir().expect("a folder");
     let file = outside.path().join("x.toml");
     fs::write(&file, "[env]\nNVIDIA_REQUIRE_CUDA = \"cuda>=99\"\n").expect("a file");
@@ -495,7 +495,7 @@ fn a_base_is_never_a_folder_and_a_link_is_not_written_through() {
 }
 
 #[test]
-fn nothing_to_lock_is_said() {
+fn lock_without_bases_reports_nothing_to_lock() {
     let repository = TestRepository::empty();
     repository.file("Dockerfile", "ARG BASE\nFROM $BASE\nFROM scratch\n");
     let done = repository.run(&["lock"]);
@@ -530,7 +530,7 @@ fn moved(repository: &TestRepository, arguments: &[&str]) -> (Vec<String>, Strin
 }
 
 #[test]
-fn a_tag_that_asks_for_something_else_than_its_digest_is_told() {
+fn moved_tag_is_reported_if_its_requirements_differ_from_the_digest() {
     let (registry, repository, reference) = private("");
     let report = repository.json(&["check", "--pull", "Dockerfile"]);
     let told = notes(&report);

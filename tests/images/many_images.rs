@@ -132,7 +132,7 @@ fn registry_with(
 }
 
 /// What of a kind was asked for since so many requests.
-fn asked(registry: &ScriptedServer, since: usize, kind: &str) -> Vec<String> {
+fn requests_containing(registry: &ScriptedServer, since: usize, kind: &str) -> Vec<String> {
     let lines = registry.seen().into_iter().skip(since).map(|request| request.line);
     lines.filter(|line| line.contains(kind)).collect()
 }
@@ -149,25 +149,25 @@ fn a_second_scan_reads_no_layer_and_says_the_same() {
     let name = format!("{}/team/app:a", registry.host());
     let first = place.json(&["scan", &name]);
     assert_eq!(first["subjects"][0]["inspected"]["depth"], "layers", "{first:#}");
-    assert_eq!(asked(&registry, 0, "/blobs/").len(), 3, "config and two layers");
+    assert_eq!(requests_containing(&registry, 0, "/blobs/").len(), 3, "config and two layers");
     let since = registry.seen().len();
     assert_eq!(place.json(&["scan", &name]), first);
-    assert_eq!(asked(&registry, since, "/manifests/").len(), 1);
-    assert_eq!(asked(&registry, since, "/blobs/"), Vec::<String>::new());
+    assert_eq!(requests_containing(&registry, since, "/manifests/").len(), 1);
+    assert_eq!(requests_containing(&registry, since, "/blobs/"), Vec::<String>::new());
     let since = registry.seen().len();
     assert_eq!(place.json(&["scan", "--no-cache", &name]), first);
-    assert_eq!(asked(&registry, since, "/blobs/").len(), 3, "asked again");
+    assert_eq!(requests_containing(&registry, since, "/blobs/").len(), 3, "asked again");
 }
 
 #[test]
-fn images_of_one_run_share_what_they_have_in_common() {
+fn shared_layers_are_downloaded_once_per_run() {
     let place = place();
     for arguments in [&["--no-cache", "-j", "8"][..], &["-j", "1"], &["--no-cache", "-j", "1"]] {
         let registry = registry(&place);
         let [a, b] = ["a", "b"].map(|tag| format!("{}/team/app:{tag}", registry.host()));
         let report = place.json(&[&["scan", &a, &b], arguments].concat());
         assert_eq!(names(&report), [a, b], "{report:#}");
-        let mut blobs = asked(&registry, 0, "/blobs/");
+        let mut blobs = requests_containing(&registry, 0, "/blobs/");
         let all = blobs.len();
         blobs.sort();
         blobs.dedup();
@@ -177,7 +177,7 @@ fn images_of_one_run_share_what_they_have_in_common() {
 }
 
 #[test]
-fn the_cache_tells_what_it_holds_and_forgets_it() {
+fn cache_info_lists_contents_and_clear_removes_them() {
     let place = place();
     let empty = out(&place.run(&["cache", "info"]));
     assert!(empty.starts_with("layers: 0 files, 0 bytes, in "), "{empty}");
@@ -386,7 +386,7 @@ fn a_closed_pipe_is_not_an_error() {
 }
 
 #[test]
-fn progress_is_for_terminals_unless_asked_for() {
+fn progress_is_shown_only_on_terminals_or_by_flag() {
     let place = place();
     let quiet = place.run(&["scan", "oci:images:a"]);
     assert_eq!(err(&quiet), "");
@@ -483,7 +483,7 @@ fn a_running_cluster_is_checked() {
     assert_eq!(unplaced(&report), ["nowhere"]);
     let told = |words: &str| errors.iter().any(|error| error.contains("team/app:x") && error.contains(words));
     assert!(told("run by ml/Pod/missing: main") && told("\"pods.json\""), "{errors:?}");
-    assert_eq!(asked(&registry, 0, "/manifests/a").len(), 1, "one image, however many workloads");
+    assert_eq!(requests_containing(&registry, 0, "/manifests/a").len(), 1, "one image, however many workloads");
     // A saved report keeps what each asks of its nodes, and asks a changed fleet again.
     place.file("saved.json", &out(&done));
     let again = place.json(&["check", "saved.json"]);
@@ -524,7 +524,7 @@ fn a_running_cluster_is_checked() {
 
 /// A variable of a container stands above that of the pool, as the kubelet has it.
 #[test]
-fn a_variable_of_a_pod_counts_before_that_of_the_pool() {
+fn pod_variable_overrides_pool_variable() {
     let place = place();
     let pool =
         "name = \"p\"\ndriver = \"470.57.02\"\nlaunch = \"nvidia-runtime\"\nenv = { NVIDIA_DISABLE_REQUIRE = \"1\" }\n";
@@ -559,7 +559,7 @@ fn a_variable_of_a_pod_counts_before_that_of_the_pool() {
 }
 
 #[test]
-fn what_runs_is_what_the_status_of_a_pod_names() {
+fn running_image_comes_from_the_pod_status() {
     let place = place();
     place.file("fleet.toml", LABELLED);
     let registry = registry(&place);
@@ -607,7 +607,7 @@ fn affinity(key: &str, operator: &str, values: &[&str]) -> Value {
 }
 
 #[test]
-fn labels_of_gpu_and_driver_choose_pools_by_what_they_declare() {
+fn gpu_and_driver_labels_select_pools_by_declared_values() {
     let place = place();
     place.file("fleet.toml", LABELLED);
     let registry = registry(&place);
@@ -650,7 +650,7 @@ fn labels_of_gpu_and_driver_choose_pools_by_what_they_declare() {
 }
 
 #[test]
-fn a_compose_file_names_images_by_variables_that_stand_beside_it() {
+fn compose_image_variables_come_from_the_adjacent_env_file() {
     let place = place();
     place.file("fleet.toml", LABELLED);
     let registry = registry(&place);
@@ -679,7 +679,7 @@ fn a_compose_file_names_images_by_variables_that_stand_beside_it() {
 }
 
 #[test]
-fn a_file_without_gpu_workloads_is_told() {
+fn kubernetes_file_without_gpu_workloads_is_reported() {
     let place = place();
     place.file("fleet.toml", LABELLED);
     place.file("pod.yaml", "kind: Pod\nspec: {containers: [{name: a, image: 'busybox'}]}\n");
@@ -728,7 +728,7 @@ fn an_interrupted_run_ends_at_once_and_leaves_nothing_half_done() {
             .spawn()
             .expect("the program");
         // The configuration and a layer that never ends.
-        while asked(&slow, since, "/blobs/").len() < 2 {
+        while requests_containing(&slow, since, "/blobs/").len() < 2 {
             assert_eq!(child.try_wait().expect("its state"), None);
             std::thread::sleep(std::time::Duration::from_millis(5));
         }

@@ -190,7 +190,7 @@ fn a_squashed_build_says_the_same_and_has_one_layer() {
 }
 
 #[test]
-fn what_umoci_takes_away_is_gone_and_what_it_inserts_is_there() {
+fn files_removed_or_inserted_by_umoci_change_the_scan() {
     let repository = made(true);
     let (before, ..) = scanned(&repository, "oci:made:one");
     tool(&repository, "umoci", &["unpack", "--rootless", "--image", "made:one", "bundle"]);

@@ -159,7 +159,7 @@ fn a_self_signed_certificate_is_trusted_if_it_is_configured() {
 }
 
 #[test]
-fn a_password_of_the_command_line_is_shown_to_its_registry_alone() {
+fn command_line_password_is_sent_only_to_its_registry() {
     let folder = tempfile::tempdir().expect("temporary folder");
     sample(folder.path());
     let registry = Registry::locked("ann", "s3cret");
@@ -193,7 +193,7 @@ fn a_password_of_the_command_line_is_shown_to_its_registry_alone() {
 }
 
 #[test]
-fn every_command_that_asks_registries_takes_the_same_words() {
+fn all_registry_commands_accept_the_same_login_flags() {
     let folder = tempfile::tempdir().expect("temporary folder");
     sample(folder.path());
     let registry = Registry::locked("ann", "s3cret");
@@ -319,7 +319,7 @@ fn fake() -> ScriptedServer {
 }
 
 #[test]
-fn mirrors_are_asked_before_the_registry_and_blocked_ones_never() {
+fn mirrors_are_tried_before_the_registry_and_blocked_hosts_never() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let path = folder.path().join("registries.conf");
     let with = |text: &str, name: &str| {
@@ -363,7 +363,7 @@ fn mirrors_are_asked_before_the_registry_and_blocked_ones_never() {
 
 /// 0.0.0.0 leads to this machine, but is not one of its names.
 #[test]
-fn plain_http_leaves_this_machine_only_where_asked_for() {
+fn plain_http_beyond_localhost_requires_the_flag() {
     let server = fake();
     let host = format!("0.0.0.0:{}", server.port);
     let name = format!("{host}/a/b:c");
@@ -386,7 +386,7 @@ fn plain_http_leaves_this_machine_only_where_asked_for() {
 }
 
 /// A server of TLS that ends every other connection at once; ended with the test.
-fn tls_alone(folder: &Path) -> (u16, std::sync::Arc<std::sync::atomic::AtomicUsize>, Ended) {
+fn start_tls_only_server(folder: &Path) -> (u16, std::sync::Arc<std::sync::atomic::AtomicUsize>, Ended) {
     use std::io::Read as _;
     use std::net::{TcpListener, TcpStream};
     use std::sync::atomic::Ordering;
@@ -444,7 +444,7 @@ fn a_host_that_refuses_plain_http_gets_one_plain_request() {
 
     let folder = tempfile::tempdir().expect("temporary folder");
     certificates(folder.path());
-    let (port, plain, _server) = tls_alone(folder.path());
+    let (port, plain, _server) = start_tls_only_server(folder.path());
     let name = format!("127.0.0.1:{port}/a/b:c");
     let mut options = options();
     options.limits.back_off = Duration::from_secs(30);

@@ -136,7 +136,7 @@ fn a_locked_registry_opens_with_the_right_credentials_only() {
 
 #[cfg(unix)]
 #[test]
-fn a_credential_helper_is_asked_for_its_host() {
+fn credential_helper_is_called_for_its_host() {
     use std::os::unix::fs::PermissionsExt;
 
     let (folder, ..) = sample();
@@ -355,7 +355,7 @@ fn faulty(word: &'static str, times: usize, fault: fn() -> Reply) -> ScriptedSer
 }
 
 #[test]
-fn an_answer_that_does_not_come_whole_is_asked_for_again() {
+fn incomplete_response_is_requested_again() {
     let faults: [fn() -> Reply; 4] = [
         || Reply::Cut,
         || Reply::Part("200 OK", vec![], 1000, vec![]),
@@ -415,7 +415,7 @@ fn tags(server: &ScriptedServer) -> Result<Vec<String>, PullError> {
 }
 
 #[test]
-fn a_list_of_tags_is_bounded_by_its_tags_and_ends_where_nothing_new_comes() {
+fn tag_list_is_limited_and_ends_at_a_repeated_page() {
     let all = tags(&pages(100, 15_000)).expect("all tags");
     assert_eq!((all.len(), all[0].as_str(), all[14_999].as_str()), (15_000, "t1", "t15000"));
     assert_eq!(tags(&pages(1000, 100_000)).expect("all tags").len(), 100_000);
@@ -444,7 +444,7 @@ fn redirects_do_not_lead_inside() {
 }
 
 #[test]
-fn a_token_is_fetched_shown_and_not_carried_to_another_host() {
+fn token_is_fetched_sent_and_not_forwarded_to_another_host() {
     let config = br#"{"os":"linux","architecture":"amd64"}"#;
     let store = ScriptedServer::start(|_, _| ok(br#"{"os":"linux","architecture":"amd64"}"#));
     let blob = vec![format!("Location: http://{}/blob", store.host())];
@@ -493,7 +493,7 @@ fn with_token_service(realm: Option<&str>, answer: fn() -> Reply) -> ScriptedSer
 type Lie = (&'static str, Option<&'static str>, fn() -> Reply, &'static str);
 
 #[test]
-fn a_token_service_that_lies_gives_an_error_and_gets_no_password() {
+fn hostile_token_service_is_an_error_and_gets_no_password() {
     let nowhere = || Reply::Cut;
     let cases: &[Lie] = &[
         ("garbage for a token", None, || ok(b"\x00\xff\x00garbage"), "returned no token"),

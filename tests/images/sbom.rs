@@ -83,7 +83,7 @@ fn an_attestation_applies_only_to_its_image() {
 }
 
 #[test]
-fn what_is_no_list_claims_nothing_and_a_false_one_is_an_error() {
+fn attestation_without_sbom_is_ignored_and_broken_sbom_is_an_error() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let name = format!("oci:{}:x", folder.path().display());
     let provenance = sample(folder.path(), "https://slsa.dev/provenance/v1", SPDX).0;
@@ -135,7 +135,7 @@ fn notes(report: &Value) -> String {
 }
 
 #[test]
-fn an_sbom_proves_only_the_packages_that_it_lists() {
+fn sbom_proves_only_listed_packages() {
     let repository = place_with("https://spdx.dev/Document", LIST);
     let report = repository.json(SCAN);
     assert_eq!(report["subjects"][0]["inspected"]["depth"], "sbom", "{report:#}");
@@ -158,7 +158,7 @@ fn an_sbom_proves_only_the_packages_that_it_lists() {
 }
 
 #[test]
-fn where_there_is_no_list_or_a_broken_one_the_configuration_is_read_and_that_is_told() {
+fn missing_or_broken_sbom_falls_back_to_the_config_with_a_note() {
     let repository = place_with("https://slsa.dev/provenance/v1", LIST);
     let report = repository.json(SCAN);
     assert_eq!(report["subjects"][0]["inspected"]["depth"], "config");

@@ -60,7 +60,7 @@ fn refused() -> (String, String) {
 }
 
 #[test]
-fn a_requirement_of_the_config_refuses_the_old_pool_alone() {
+fn config_requirement_refuses_only_the_old_pool() {
     let repository = repository(FLEET);
     let report = repository.json(&["scan", "--depth", "config", "oci:images:one"]);
     assert_eq!(fate(&report, "old"), refused());
@@ -82,7 +82,7 @@ fn a_requirement_of_the_config_refuses_the_old_pool_alone() {
 }
 
 #[test]
-fn the_human_report_says_that_the_config_alone_was_read() {
+fn human_report_states_that_only_the_config_was_read() {
     let repository = repository(FLEET);
     let text = out(&repository.run(&["scan", "--depth", "config", "oci:images:one"]));
     assert!(text.contains("config only: layers were not read"), "{text}");
@@ -116,7 +116,7 @@ fn an_index_gives_every_pool_the_image_of_its_platform() {
 }
 
 #[test]
-fn platform_leaves_the_pools_of_that_platform() {
+fn platform_flag_selects_the_pools_of_that_platform() {
     let repository = repository(&format!("{FLEET}{ARM}"));
     let report = repository.json(&["scan", "--platform", "linux/arm64", "oci:images:many"]);
     let pools: Vec<&Value> =
@@ -137,7 +137,7 @@ fn an_image_of_another_platform_does_not_start() {
 }
 
 #[test]
-fn an_image_that_is_not_there_does_not_hide_one_that_is() {
+fn missing_image_does_not_hide_other_images() {
     let repository = repository(FLEET);
     let done = repository.run(&["scan", "--format", "json", "oci:images:none", "oci:images:one"]);
     assert_eq!(code(&done), 2, "{}", err(&done));
@@ -167,7 +167,7 @@ fn a_description_of_an_image_is_judged_the_same() {
 }
 
 #[test]
-fn a_description_of_an_index_is_of_the_platform_that_was_asked_for() {
+fn description_of_an_index_has_the_requested_platform() {
     let repository = repository(&format!("{FLEET}{ARM}"));
     for (platform, pool) in [("linux/amd64", "old"), ("linux/arm64", "arm")] {
         let described = out(&repository.run(&["describe", "--platform", platform, "oci:images:many"]));
@@ -183,7 +183,7 @@ fn a_description_of_an_index_is_of_the_platform_that_was_asked_for() {
 
 /// Layers were not read: without a sign of a GPU in the configuration nothing is known, and history is evidence.
 #[test]
-fn what_the_layers_hold_is_never_taken_to_be_nothing() {
+fn unread_layers_are_never_assumed_empty() {
     for (history, expected, key) in [
         (json!([{"created_by": "/bin/sh -c #(nop) ADD file:x in /"}]), "undetermined", None),
         (json!([{"created_by": "RUN /bin/sh -c pip install flask # buildkit"}]), "undetermined", None),
@@ -227,7 +227,7 @@ fn incomplete(repository: &TestRepository, arguments: &[&str]) -> (i32, String, 
 }
 
 #[test]
-fn what_cannot_be_read_ends_with_2_unless_that_is_allowed() {
+fn unreadable_input_exits_with_2_unless_allowed() {
     let repository = repository(FLEET);
     repository.file("good/Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
     repository.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=cuda>=99.0\n");

@@ -175,7 +175,7 @@ fn archives_of_skopeo_give_config_and_layers_packed_or_not() {
 }
 
 #[test]
-fn a_flat_folder_of_skopeo_gives_the_same_by_its_scheme_and_by_its_path() {
+fn skopeo_dir_image_opens_by_scheme_and_by_path() {
     let (folder, expected) = sample();
     let flat = folder.path().join("flat:1");
     skopeo(folder.path(), &format!("dir:{}", flat.display()));
@@ -336,7 +336,7 @@ fn every_broken_archive_is_an_error() {
 }
 
 #[test]
-fn one_of_several_images_is_named_by_its_reference_or_by_its_place() {
+fn image_in_a_layout_is_selected_by_reference_or_index() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let path = folder.path().join("several");
     let image = |variant: &str| {
@@ -505,7 +505,7 @@ fn engine(
 
 #[cfg(unix)]
 #[test]
-fn an_engine_that_is_asked_about_an_image_sends_none_unless_it_is_not_understood() {
+fn config_query_exports_the_image_only_if_the_answer_is_invalid() {
     const ID: &str = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     let folder = tempfile::tempdir().expect("temporary folder");
     let about: &str = Box::leak(format!(r#"{{"Id":"{ID}","Os":"linux","Architecture":"amd64"}}"#).into_boxed_str());
@@ -531,7 +531,7 @@ fn an_engine_that_is_asked_about_an_image_sends_none_unless_it_is_not_understood
 
 #[cfg(unix)]
 #[test]
-fn engines_that_do_not_answer_are_told() {
+fn unresponsive_engines_are_reported() {
     use std::os::unix::net::UnixListener;
 
     let folder = tempfile::tempdir().expect("temporary folder");

@@ -114,7 +114,7 @@ fn same_keys(path: &str, heading: &str, wanted: &[&str]) {
 }
 
 #[test]
-fn the_command_line_reference_is_what_help_prints() {
+fn command_line_reference_matches_help() {
     fn section(out: &mut String, words: &[String]) {
         let mut arguments: Vec<&str> = words.iter().map(String::as_str).collect();
         arguments.push("--help");
@@ -256,7 +256,7 @@ fn every_format_in_the_reference_exists() {
 }
 
 #[test]
-fn every_variable_that_the_program_reads_is_documented() {
+fn every_environment_variable_in_use_is_documented() {
     let names =
         pattern(r#""((?:IMAGELINT|XDG|DOCKER|REGISTRY|SSL|CONTAINERS|GITHUB|CLICOLOR|NO_COLOR|FORCE_COLOR)[A-Z_]*)""#);
     let text = page("reference/environment.md");
@@ -298,7 +298,7 @@ fn every_shown_file_is_the_one_in_the_repository() {
 
 /// The outputs that pages show: a comment with the folder, the number of lines and the command, then a block.
 #[test]
-fn every_shown_output_is_what_the_command_prints() {
+fn every_shown_output_matches_the_command() {
     let shown = pattern(r"(?s)<!-- run ([^ :]+)(?:, (\d+) lines)?: ([^\n]+?) -->\n```console\n.*?\n```");
     for path in pages() {
         let text = page(&path);
@@ -328,7 +328,7 @@ fn every_shown_output_is_what_the_command_prints() {
 }
 
 #[test]
-fn every_command_in_the_book_and_its_flags_exist() {
+fn every_command_and_flag_in_the_book_exists() {
     let block = pattern(r"(?s)```(?:sh|console)\n(.*?)\n```");
     let flag = pattern(r"(?:^|\s)(--[a-z][a-z-]*)");
     let mut wrong = Vec::new();

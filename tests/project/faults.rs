@@ -11,14 +11,14 @@ type Tried = BTreeMap<(String, String), BTreeSet<String>>;
 
 /// Functions of cases, each of which begins with its name, and the test that tries them all.
 const CASES: &[(&str, &[&str], &str)] = &[
-    ("images/layers/faults.rs", &["packings", "headers", "names"], "each_small_fault_ends_as_it_should"),
+    ("images/layers/faults.rs", &["packings", "headers", "names"], "each_small_fault_has_its_expected_result"),
     ("images/layers/large.rs", &["streams"], "each_large_fault_ends_in_time_and_within_memory"),
     ("images/sources.rs", &["every_broken_archive_is_an_error"], "every_broken_archive_is_an_error"),
     ("images/large_images.rs", &["images_made_to_use_up_memory_do_not"], "images_made_to_use_up_memory_do_not"),
     (
         "images/registry_client.rs",
-        &["a_token_service_that_lies_gives_an_error_and_gets_no_password"],
-        "a_token_service_that_lies_gives_an_error_and_gets_no_password",
+        &["hostile_token_service_is_an_error_and_gets_no_password"],
+        "hostile_token_service_is_an_error_and_gets_no_password",
     ),
     (
         "images/registry_client.rs",
@@ -35,7 +35,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("images/layer_streams.rs", &["a_real_registry_gives_layers_to_many_threads_at_once"]),
     (
         "images/registry_client.rs",
-        &["a_real_registry_gives_configs_by_tag_and_by_digest", "a_credential_helper_is_asked_for_its_host"],
+        &["a_real_registry_gives_configs_by_tag_and_by_digest", "credential_helper_is_called_for_its_host"],
     ),
     (
         "images/sources.rs",
@@ -44,7 +44,7 @@ const FILES: &[(&str, &[&str])] = &[
             "a_flat_folder_may_hold_an_index",
             "packed_layers_are_known_by_their_name_or_by_their_sum",
             "podman_gives_the_same_image_through_its_socket",
-            "an_engine_that_is_asked_about_an_image_sends_none_unless_it_is_not_understood",
+            "config_query_exports_the_image_only_if_the_answer_is_invalid",
         ],
     ),
 ];
@@ -125,7 +125,7 @@ fn every_fault_has_a_row_and_every_row_a_test() {
 }
 
 #[test]
-fn what_is_missing_on_either_side_is_found() {
+fn missing_rows_and_missing_tests_are_found() {
     let whole = file("faults.md");
     let one = "| layer | a zstd bomb |";
     assert!(whole.contains(one));

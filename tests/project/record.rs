@@ -73,7 +73,7 @@ fn other_changes_have_a_class_without_a_change_of_the_verdict() {
 }
 
 #[test]
-fn a_fact_that_becomes_known_or_unknown_has_a_class_of_its_own() {
+fn facts_that_become_known_or_unknown_have_their_own_class() {
     let known = "2.4.0 < Dockerfile:1:1-2";
     let other = "2.4.1 < Dockerfile:1:1-2";
     let unknown = "(unknown) the index is unknown; scan the image < Dockerfile:1:1-2";
@@ -134,7 +134,7 @@ fn no_message_in_the_record_has_a_placeholder() {
 }
 
 #[test]
-fn a_record_is_read_as_it_was_written() {
+fn record_round_trips_through_text() {
     let text = "[\"a\",{\"exit\":0}]\n[\"b\",{\"exit\":1}]\n";
     let record = Record::read(text).expect("a record");
     assert_eq!((record.len(), record.text().as_str()), (2, text));

@@ -10,7 +10,7 @@ use imagelint::knowledge::{CudaRecipeRow, Knowledge};
 const KNOWLEDGE: Knowledge = Knowledge::built_in();
 
 #[test]
-fn the_refresh_passes_its_own_check_and_knows_its_distributions() {
+fn refresh_script_passes_its_self_check_and_rejects_unknown_names() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules/refresh");
     let run = |argument: &str| Command::new("python3").arg(&script).arg(argument).output().expect("a run");
     let done = run("--self-check");

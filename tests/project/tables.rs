@@ -37,7 +37,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
 
 /// Lookups that the replay asks often search by halves: their tables are sorted by what they search for.
 #[test]
-fn tables_are_sorted_by_what_is_searched_in_them() {
+fn tables_are_sorted_by_their_search_key() {
     assert!(KNOWLEDGE.driver_branches().is_sorted_by(|one, next| one.branch < next.branch));
     assert!(KNOWLEDGE.driver_branches().is_sorted_by_key(|row| row.cuda));
     assert!(KNOWLEDGE.toolkits().is_sorted_by(|one, next| one.version < next.version));
@@ -49,7 +49,7 @@ fn tables_are_sorted_by_what_is_searched_in_them() {
 }
 
 #[test]
-fn every_row_says_where_it_comes_from() {
+fn every_row_has_a_source() {
     for info in KNOWLEDGE.row_infos() {
         assert!(!info.source.trim().is_empty(), "{info:?}");
         assert!(!info.source.contains("memory") || info.how <= How::Documented, "{info:?}");
@@ -182,7 +182,7 @@ fn no_day_lies_in_the_future() {
 }
 
 #[test]
-fn every_torch_release_has_its_day() {
+fn every_torch_release_has_a_release_date() {
     for release in KNOWLEDGE.served_torch_releases() {
         assert!(release.released.is_some(), "{}", release.version);
     }
@@ -190,7 +190,7 @@ fn every_torch_release_has_its_day() {
 
 /// Of what the default index gives without being asked for a build, the code is known.
 #[test]
-fn every_default_wheel_with_cuda_has_its_code() {
+fn every_default_cuda_wheel_has_known_gpu_code() {
     let mut seen = 0;
     let since = KNOWLEDGE.torch_release("1.4.0").and_then(|row| row.released);
     for release in KNOWLEDGE.torch_releases().iter().filter(|row| row.released >= since) {
@@ -205,7 +205,7 @@ fn every_default_wheel_with_cuda_has_its_code() {
 
 /// Names of one table that another one speaks of are there.
 #[test]
-fn what_packages_bring_and_run_on_is_known() {
+fn required_packages_and_frameworks_exist_in_the_tables() {
     for row in KNOWLEDGE.dependencies_with_gpu_code() {
         let library = KNOWLEDGE.library_packages().iter().any(|library| library.name == row.requires);
         let told = |local| KNOWLEDGE.cuda_of_version(row.requires, &format!("1+{local}")).is_some();
@@ -236,7 +236,7 @@ fn what_packages_bring_and_run_on_is_known() {
 }
 
 #[test]
-fn code_of_a_wheel_is_that_of_its_own_version_and_neighbours_have_none() {
+fn wheel_gpu_code_applies_only_to_its_exact_version() {
     let code = |distribution: &str, version: &str| {
         let row = KNOWLEDGE.framework_build(distribution, version).filter(|row| row.code_known)?;
         Some((row.sass.to_vec(), row.ptx.to_vec()))
@@ -282,7 +282,7 @@ fn code_of_a_wheel_is_that_of_its_own_version_and_neighbours_have_none() {
 }
 
 #[test]
-fn a_wheel_for_arm64_has_code_of_its_own() {
+fn arm64_wheel_has_separate_gpu_code() {
     let code = |distribution: &str, version: &str| {
         KNOWLEDGE.arm64_build(distribution, version).map(|row| (row.sass.to_vec(), row.ptx.to_vec()))
     };
@@ -420,7 +420,7 @@ fn gpu_brands_match_the_driver() {
 }
 
 #[test]
-fn library_wheels_tell_the_cuda_that_they_are_of() {
+fn library_wheels_have_their_cuda_version() {
     for (distribution, version, cuda) in [
         ("nvidia-cuda-runtime-cu12", "12.4.127", Some("12.4")),
         ("nvidia-cuda-runtime", "13.2.75", Some("13.2")),
@@ -439,7 +439,7 @@ fn library_wheels_tell_the_cuda_that_they_are_of() {
 }
 
 #[test]
-fn gpus_are_found_by_what_people_write() {
+fn gpus_are_found_by_common_spellings() {
     for (name, capability, class) in [
         ("A100", (8, 0), GpuClass::DataCenter),
         ("a100-40gb", (8, 0), GpuClass::DataCenter),
@@ -581,7 +581,7 @@ fn driver_branches_support_their_gpus() {
 }
 
 #[test]
-fn torch_builds_hold_the_code_that_they_were_built_with() {
+fn torch_builds_have_their_known_gpu_code() {
     for (version, variant, sass) in [
         ("1.8.1", "cu111", "50 70 80 86"),
         ("1.12.1", "cu102", "37 50 60 70"),

@@ -24,7 +24,8 @@ pub(crate) fn record(cases: &[Case], program: &Path) -> Result<Record, Box<dyn E
         for _ in 0..workers {
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let said = said(case, &program).unwrap_or_else(|error| json!({"not run": error.to_string()}));
+                    let said =
+                        recorded_output(case, &program).unwrap_or_else(|error| json!({"not run": error.to_string()}));
                     done.lock().expect("no panic").push((case.name.clone(), said));
                 }
             });
@@ -33,7 +34,7 @@ pub(crate) fn record(cases: &[Case], program: &Path) -> Result<Record, Box<dyn E
     Record::of(done.into_inner().expect("no panic"))
 }
 
-fn said(case: &Case, program: &Path) -> Result<Value, Box<dyn Error>> {
+fn recorded_output(case: &Case, program: &Path) -> Result<Value, Box<dyn Error>> {
     let own = TempDir::new()?;
     // Next to it, so that the fleet is no file of the input's folder.
     let fleet = TempDir::new()?;

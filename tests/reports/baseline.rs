@@ -23,7 +23,7 @@ fn known() -> TestRepository {
 const CHECK: &[&str] = &["check", ".", "--baseline", "known.json"];
 
 #[test]
-fn what_is_known_is_counted_and_not_told() {
+fn known_findings_are_counted_and_hidden() {
     let repository = known();
     let done = repository.run(CHECK);
     assert_eq!(code(&done), 0, "{}", out(&done));
@@ -52,7 +52,7 @@ fn a_baseline_contains_new_and_known_findings() {
 }
 
 #[test]
-fn lines_that_move_are_still_known_and_wherever_the_program_runs() {
+fn moved_lines_and_other_directories_keep_findings_known() {
     let repository = known();
     repository.file(
         "Dockerfile",
@@ -66,7 +66,7 @@ fn lines_that_move_are_still_known_and_wherever_the_program_runs() {
 }
 
 #[test]
-fn what_is_new_is_told() {
+fn new_findings_are_reported() {
     let repository = known();
     repository.file("other/Dockerfile", FAILS);
     let done = repository.run(CHECK);
@@ -87,7 +87,7 @@ fn what_is_new_is_told() {
 }
 
 #[test]
-fn what_is_gone_is_missed_where_it_was_looked_for() {
+fn fixed_findings_are_reported_only_for_checked_files() {
     let repository = known();
     repository.file("other/Dockerfile", "FROM busybox\n");
     let elsewhere = repository.run(&["check", "other", "--baseline", "known.json"]);
@@ -101,7 +101,7 @@ fn what_is_gone_is_missed_where_it_was_looked_for() {
 }
 
 #[test]
-fn a_pool_that_was_not_asked_about_misses_nothing() {
+fn unchecked_pool_has_no_fixed_findings() {
     let repository = known();
     let entry = r#"{"path":"Dockerfile","rule":"refused","pool":"old","fingerprint":"00"}"#;
     repository.file("known.json", &format!("{{\"version\": 1, \"findings\": [{entry}]}}"));
@@ -126,7 +126,7 @@ fn the_file_is_the_same_each_time_and_small_changes_are_small() {
 }
 
 #[test]
-fn what_is_no_baseline_is_refused() {
+fn invalid_baseline_is_refused() {
     let repository = known();
     for text in ["", "[]", "{\"version\": 9, \"findings\": []}", "{\"version\": 1, \"findings\": [{\"rule\": 1}]}"] {
         repository.file("known.json", text);
@@ -139,7 +139,7 @@ fn what_is_no_baseline_is_refused() {
 }
 
 #[test]
-fn other_formats_and_the_settings_know_it_too() {
+fn baseline_applies_to_all_formats_and_from_settings() {
     let repository = known();
     repository.file("imagelint.toml", "baseline = 'known.json'\n");
     for format in ["json", "ndjson", "human"] {

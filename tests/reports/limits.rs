@@ -57,7 +57,7 @@ fn commands_beyond_the_limit_of_a_script_are_unknown() {
 }
 
 #[test]
-fn a_variable_beyond_those_that_are_kept_is_not_known() {
+fn shell_variable_beyond_the_limit_is_unknown() {
     let index = "pip install torch==2.4.0 --index-url https://download.pytorch.org/whl/${CU:-cu124}";
     let with = |many: usize| {
         let set = lines(many, |at| format!("V{at}=1; "));
@@ -78,7 +78,7 @@ fn a_variable_beyond_those_that_are_kept_is_not_known() {
 }
 
 #[test]
-fn more_looks_into_other_stages_than_are_taken_are_told() {
+fn stage_lookups_beyond_the_limit_are_reported() {
     let stages = |many: usize| {
         let made = lines(many, |at| format!("FROM {} AS s{at}\nRUN pip install numpy\n", &BASE[5..BASE.len() - 1]));
         let copied = lines(many, |at| format!("COPY --from=s{at} /usr/lib/python3 /usr/lib/python3\n"));

@@ -57,7 +57,7 @@ fn one_run_writes_several_reports() {
 }
 
 #[test]
-fn the_output_names_the_libcuda_that_is_too_old() {
+fn message_names_the_loaded_libcuda_as_too_old() {
     let repository = TestRepository::empty();
     let said = |driver: &str, files: &str| {
         let pool =
@@ -99,7 +99,7 @@ fn the_human_report_is_printed_if_other_reports_go_to_files() {
 }
 
 #[test]
-fn reports_that_cannot_be_are_refused_before_anything_is_read() {
+fn invalid_report_outputs_are_refused_before_reading_inputs() {
     let repository = TestRepository::new();
     fs::create_dir(repository.path("folder")).expect("a folder");
     for (formats, words) in [
@@ -200,7 +200,7 @@ fn paths_for_forges_are_those_of_the_repository() {
 }
 
 #[test]
-fn lines_of_two_targets_of_one_dockerfile_are_told_apart() {
+fn lines_of_two_targets_name_their_target() {
     let repository = TestRepository::new();
     repository.file("app/Dockerfile", FAILING);
     repository.file(
@@ -338,7 +338,7 @@ fn fleet_of(gpus: &[&str]) -> String {
 }
 
 #[test]
-fn one_cause_on_several_pools_is_told_once() {
+fn shared_cause_on_several_pools_is_reported_once() {
     let repository = TestRepository::new();
     // No code for 8.0 and above.
     repository.file("Dockerfile", "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==1.12.1\n");

@@ -86,7 +86,7 @@ fn lost(repository: &TestRepository, arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn every_input_of_the_repository_is_told_alike_from_its_report() {
+fn every_repository_input_has_the_same_output_from_a_saved_report() {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", &inputs::fleet_with(POOLS));
     let named = inputs::all(&repository);
@@ -101,7 +101,7 @@ fn every_input_of_the_repository_is_told_alike_from_its_report() {
 }
 
 #[test]
-fn what_one_build_depends_on_is_kept() {
+fn saved_report_keeps_all_inputs_of_a_verdict() {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", &inputs::fleet_with(POOLS));
     repository.file("requirements.txt", "torch==2.4.0\n--extra-index-url https://download.pytorch.org/whl/cu118\n");
@@ -144,7 +144,7 @@ fn what_one_build_depends_on_is_kept() {
 }
 
 #[test]
-fn an_index_of_two_platforms_stays_one() {
+fn image_index_of_two_platforms_round_trips() {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", &inputs::fleet_with(POOLS));
     let folder = repository.path("images");
@@ -208,7 +208,7 @@ fn the_day_of_the_report_counts_unless_another_is_given() {
 }
 
 #[test]
-fn inputs_that_could_not_be_read_still_cannot() {
+fn unreadable_inputs_stay_unreadable_in_a_saved_report() {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", &inputs::fleet_with(POOLS));
     repository.file("Dockerfile", "FROM python:3.11\n");
@@ -244,7 +244,7 @@ fn changed(report: &Value, pointer: &str, value: &Value) -> String {
 }
 
 #[test]
-fn a_report_that_somebody_changed_is_refused_in_words_or_judged() {
+fn modified_report_is_refused_with_a_message_or_checked() {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", &inputs::fleet_with(POOLS));
     repository.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV A=é\nRUN apt-get install -y python3-pip && pip install torch==2.4.0\n");
@@ -280,7 +280,7 @@ fn a_report_that_somebody_changed_is_refused_in_words_or_judged() {
 }
 
 #[test]
-fn facts_that_somebody_changed_are_told_and_not_judged() {
+fn modified_facts_are_reported_and_not_used() {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", &inputs::fleet_with(POOLS));
     repository.file(
@@ -357,7 +357,7 @@ fn walk(pointer: &str, value: &Value, found: &mut Vec<String>) {
 
 /// A fact that an entry of a table tells points at that entry, not at the first of its table; and from a report as well.
 #[test]
-fn an_entry_of_a_pool_is_shown_in_its_own_place() {
+fn pool_table_entry_is_shown_at_its_own_position() {
     let repository = TestRepository::empty();
     let fleet = "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"550.54.15\"\nlaunch = \"nvidia-runtime\"\n\
         toolkit = \"1.17.8\"\n[pool.env]\nA_FIRST = \"1\"\nNVIDIA_VISIBLE_DEVICES = \"void\"\nZ_LAST = \"1\"\n";

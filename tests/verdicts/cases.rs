@@ -359,7 +359,7 @@ fn each_case_has_exactly_its_findings() {
 }
 
 #[test]
-fn a_file_with_a_wrong_case_is_refused_with_its_name() {
+fn invalid_case_is_refused_with_its_file_name() {
     let input = "name = \"one\"\ndockerfile = \"FROM a\"\nfleet = \"f\"\n";
     let verdict = "pools = [\"p\"]\nfate = \"starts\"\n";
     let of = |fields: &str| {

@@ -120,7 +120,7 @@ fn difference(vector: &Value) -> Option<String> {
 }
 
 #[test]
-fn the_choice_of_libcuda_is_that_of_the_container_stack() {
+fn libcuda_selection_matches_the_container_stack() {
     let vectors: Value = serde_json::from_str(include_str!("../vectors/compat_select.json")).expect("json");
     let vectors = vectors.as_array().expect("a list");
     assert_eq!(vectors.len(), 72);

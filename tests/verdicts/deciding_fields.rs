@@ -88,7 +88,7 @@ fn the_declared_cuda_version_of_several_pools_is_reported() {
 }
 
 #[test]
-fn a_driver_that_is_too_old_by_its_declared_cuda_is_told_so() {
+fn driver_too_old_by_declared_cuda_is_reported() {
     let base = "gpu = \"A100\"\nlaunch = \"docker-cdi\"\ntoolkit = \"1.17.8\"\nlibrary_directory = \"/usr/lib64\"\n";
     let driver = "driver = \"550.90.07\"\n";
     let said = message(TORCH, &format!("{base}{driver}driver_cuda = \"11.4\"\n"));
@@ -103,7 +103,7 @@ fn a_driver_that_is_too_old_by_its_declared_cuda_is_told_so() {
 }
 
 #[test]
-fn a_pool_that_says_neither_gpu_nor_driver_is_asked_for_them_first() {
+fn missing_gpu_and_driver_of_a_pool_are_requested_first() {
     for pool in ["", "toolkit = \"1.17.8\"\n", "platform = \"linux/amd64\"\n"] {
         let told = verdict(TORCH, pool);
         assert_eq!(missing(&told).get(..2), Some(&["pool.gpu", "pool.driver"][..]), "{pool}: {told:#}");
@@ -135,7 +135,7 @@ fn an_undecided_option_is_named_in_the_output() {
 }
 
 #[test]
-fn another_failure_by_another_launch_is_not_told_of_other_nodes() {
+fn failure_of_another_launch_method_is_not_attributed_to_other_nodes() {
     let bare = "FROM python:3.11-slim\nRUN pip install torch==2.5.1\n";
     let said = message(bare, "gpu = \"A100\"\ndriver = \"470.57.02\"\ntoolkit = \"1.17.8\"\n");
     assert!(!said.contains("other nodes of the pool"), "{said}");
@@ -180,7 +180,7 @@ fn the_deciding_fields_include_the_tried_value() {
 }
 
 #[test]
-fn what_is_absent_says_where_it_was_searched_and_whose_word_that_is() {
+fn absent_facts_name_their_search_and_origin() {
     let repository = TestRepository::empty();
     repository.file(
         "fleet.toml",
@@ -204,7 +204,7 @@ fn what_is_absent_says_where_it_was_searched_and_whose_word_that_is() {
 
 /// NVIDIA documents both variables, and the value 1.
 #[test]
-fn variables_that_switch_the_compilation_of_ptx_count() {
+fn ptx_jit_variables_change_the_verdict() {
     let of = |sass: &str, ptx: &str, env: &str| {
         let repository = TestRepository::empty();
         let pool = "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"570.86.15\"\nlaunch = \"docker-cdi\"\ntoolkit = \"1.17.8\"\n";
@@ -252,7 +252,7 @@ fn variables_that_switch_the_compilation_of_ptx_count() {
 }
 
 #[test]
-fn what_is_not_there_when_it_is_opened_is_among_what_was_not_seen() {
+fn libraries_opened_later_are_listed_as_not_seen() {
     let pool = "gpu = \"A100\"\ndriver = \"570.86.15\"\nlaunch = \"docker-cdi\"\ntoolkit = \"1.17.8\"\n";
     let of = |packages: &str| {
         let told = verdict(&format!("FROM python:3.11-slim\nRUN pip install {packages}\n"), pool);
@@ -266,7 +266,7 @@ fn what_is_not_there_when_it_is_opened_is_among_what_was_not_seen() {
 
 /// Where the same would settle several pools, each is told of what may happen on it alone.
 #[test]
-fn what_a_finding_says_is_so_of_every_pool_that_it_names() {
+fn finding_text_is_true_for_every_named_pool() {
     let repository = TestRepository::empty();
     let pool = |name: &str, gpu: &str, drivers: &str| {
         format!(
@@ -319,7 +319,7 @@ fn what_a_finding_says_is_so_of_every_pool_that_it_names() {
 
 /// A container without a GPU stops what is known to call CUDA, and leaves open what may be a build without it.
 #[test]
-fn a_missing_gpu_stops_what_is_known_to_call_cuda() {
+fn missing_gpu_stops_programs_known_to_call_cuda() {
     let pool = "gpu = \"A100\"\nlaunch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\ndriver = \"570.86.15\"\n";
     let of = |text: &str| {
         let verdict = verdict(text, pool);
@@ -364,7 +364,7 @@ const A100: &str = "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"570.86.15
                     toolkit = \"1.17.8\"\nlibrary_directory = \"/usr/lib64\"\n";
 
 #[test]
-fn a_cpu_only_finding_names_what_decides() {
+fn cpu_only_finding_names_the_deciding_package_or_variable() {
     let jax = "FROM python:3.11\nENV NVIDIA_VISIBLE_DEVICES=all\nENV JAX_PLATFORMS=cpu\n\
                RUN pip install \"jax[cuda12_local]==0.4.30\"\n";
     let text = read(jax, A100, &[]);

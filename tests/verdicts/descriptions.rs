@@ -19,7 +19,7 @@ toolkit = "1.17.8"
 "#;
 
 /// Pool, component, fate, outcome and codes of every verdict of every subject, by the name of the subject.
-fn told(report: &Value) -> Vec<(String, Vec<String>)> {
+fn verdicts_by_subject(report: &Value) -> Vec<(String, Vec<String>)> {
     let keys = ["pool", "component", "fate", "outcome", "codes"];
     let of = |subject: &Value| {
         let verdicts = subject["verdicts"].as_array().expect("verdicts").iter();
@@ -31,7 +31,7 @@ fn told(report: &Value) -> Vec<(String, Vec<String>)> {
 
 /// Whatever a step names is in the report: facts of its subject, fields of its pool, declared or left out; rows of tables
 /// have a name of their own.
-fn names_what_it_holds(report: &Value) {
+fn assert_steps_name_known_facts(report: &Value) {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let pools = list(&report["fleet"]["pools"]);
@@ -59,7 +59,7 @@ fn both(repository: &TestRepository, files: &[String], more: &[&str]) -> Vec<(St
         repository.json(&arguments)
     };
     let first = check(files, more);
-    names_what_it_holds(&first);
+    assert_steps_name_known_facts(&first);
     let described: Vec<String> = first["subjects"]
         .as_array()
         .expect("subjects")
@@ -72,9 +72,9 @@ fn both(repository: &TestRepository, files: &[String], more: &[&str]) -> Vec<(St
             file
         })
         .collect();
-    let mut second: BTreeMap<String, Vec<String>> = told(&check(&described, &[])).into_iter().collect();
+    let mut second: BTreeMap<String, Vec<String>> = verdicts_by_subject(&check(&described, &[])).into_iter().collect();
     let pair = |((name, own), file)| (name, own, second.remove(file).expect("a verdict of it"));
-    told(&first).into_iter().zip(&described).map(pair).collect()
+    verdicts_by_subject(&first).into_iter().zip(&described).map(pair).collect()
 }
 
 /// What differs.
@@ -86,7 +86,7 @@ fn different(repository: &TestRepository, files: &[String], more: &[&str]) -> Ve
 }
 
 #[test]
-fn every_input_of_the_repository_is_judged_as_its_description_is() {
+fn every_repository_input_has_the_verdicts_of_its_description() {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", &inputs::fleet_with(POOLS));
     let files = inputs::all(&repository);
@@ -135,7 +135,7 @@ const BUILDS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_commands_decide_is_told() {
+fn description_states_the_effects_of_install_commands() {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", &inputs::fleet_with(POOLS));
     let mut files = Vec::new();
@@ -153,7 +153,7 @@ fn what_commands_decide_is_told() {
 }
 
 #[test]
-fn what_may_not_be_installed_is_no_certainty() {
+fn conditional_install_in_a_description_is_unknown() {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", &inputs::fleet_with(POOLS));
     repository.file("Dockerfile", BUILDS[0].0);
@@ -167,7 +167,7 @@ fn what_may_not_be_installed_is_no_certainty() {
 }
 
 #[test]
-fn a_description_is_of_the_day_that_was_asked_for() {
+fn description_uses_the_as_of_date() {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", &inputs::fleet_with(POOLS));
     repository.file("Dockerfile", "FROM nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04\n");
@@ -217,7 +217,7 @@ fn the_channel_of_conda_is_described() {
         assert_eq!(description.contains("channel = "), described, "{description}");
         repository.file("one.image.toml", &description);
         let fates = |input: &str| {
-            let told = told(&repository.json(&["check", input]));
+            let told = verdicts_by_subject(&repository.json(&["check", input]));
             told.into_iter().map(|(_, verdicts)| verdicts).collect::<Vec<_>>()
         };
         assert_eq!(fates("Dockerfile"), fates("one.image.toml"), "{description}");
@@ -226,7 +226,7 @@ fn the_channel_of_conda_is_described() {
 
 /// Comment lines name what was detected; they change nothing that `check` reads.
 #[test]
-fn a_description_starts_with_what_was_detected() {
+fn description_starts_with_detected_contents() {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", &inputs::fleet_with(POOLS));
     let cases = [
@@ -265,8 +265,9 @@ fn a_description_starts_with_what_was_detected() {
         let (head, rest) = described.split_once("\n\n").expect("a description after the comments");
         assert!(head.lines().all(|line| line.starts_with('#')) && !rest.contains("\n#"), "{described}");
         repository.file("x.image.toml", &described);
-        let verdicts =
-            |file: &str| told(&repository.json(&["check", file])).into_iter().map(|(_, all)| all).collect::<Vec<_>>();
+        let verdicts = |file: &str| {
+            verdicts_by_subject(&repository.json(&["check", file])).into_iter().map(|(_, all)| all).collect::<Vec<_>>()
+        };
         assert_eq!(verdicts("Dockerfile"), verdicts("x.image.toml"), "{described}");
     }
 }

@@ -98,7 +98,7 @@ fn each_rule_has_a_finding_in_its_case_and_none_in_a_near_miss() {
 }
 
 #[test]
-fn every_page_has_a_case_with_one_of_its_links_and_two_near_misses() {
+fn every_rule_page_has_a_linked_case_with_two_near_misses() {
     let (cases, book) = (linked(), RuleBook::built_in().clone().with_preview());
     let mut missing: BTreeSet<String> = book.pages().map(|page| page.name.clone()).collect();
     for (link, RuleCase { case, rule, .. }) in &cases {

@@ -6,6 +6,7 @@ mod compat_vectors;
 mod deciding_fields;
 mod descriptions;
 mod finding_cases;
+mod installers;
 mod minimum_driver;
 mod old_drivers;
 mod properties;

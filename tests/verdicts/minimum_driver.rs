@@ -31,7 +31,7 @@ fn newest_toolkit() -> String {
     knowledge.container_toolkits().last().expect("a toolkit").sample.to_string()
 }
 
-fn what_if(repository: &TestRepository, images: &[&str]) -> Value {
+fn what_if_minimum_driver(repository: &TestRepository, images: &[&str]) -> Value {
     repository.json(&[&["fleet", "what-if"], images].concat())["drivers"][0].clone()
 }
 
@@ -45,7 +45,7 @@ fn fate(repository: &TestRepository, driver: &str) -> String {
 fn every_command_tells_the_same() {
     let toolkit = newest_toolkit();
     let repository = repository("520.61.05", &toolkit);
-    let told = what_if(&repository, &["new.Dockerfile"]);
+    let told = what_if_minimum_driver(&repository, &["new.Dockerfile"]);
     let smallest = told["smallest"].as_str().expect("a driver");
     assert_eq!((&told["enough"], &told["below"]), (&Value::Bool(false), &Value::Bool(false)), "{told}");
     // An older one starts, which is why there is something to agree about.
@@ -83,7 +83,7 @@ fn every_command_tells_the_same() {
 #[test]
 fn a_pool_below_a_gap_is_reported_and_is_no_minimum() {
     let repository = repository("470.57.02", "1.14.3");
-    let told = what_if(&repository, &["new.Dockerfile"]);
+    let told = what_if_minimum_driver(&repository, &["new.Dockerfile"]);
     assert_eq!((&told["enough"], &told["below"]), (&Value::Bool(true), &Value::Bool(true)), "{told}");
     let text = out(&repository.run(&["fleet", "what-if", "new.Dockerfile"]));
     assert!(text.contains("(now 470.57.02, with which they also start)"), "{text}");
@@ -94,7 +94,7 @@ fn a_pool_below_a_gap_is_reported_and_is_no_minimum() {
 
     // Not below, although it starts; and below, where it does not.
     for (driver, enough) in [("580.95.05", true), ("520.61.05", false), ("530.30.02", false)] {
-        let told = what_if(&self::repository(driver, "1.14.3"), &["new.Dockerfile"]);
+        let told = what_if_minimum_driver(&self::repository(driver, "1.14.3"), &["new.Dockerfile"]);
         assert_eq!((&told["enough"], &told["below"]), (&Value::Bool(enough), &Value::Bool(false)), "{driver}: {told}");
         assert_ne!(told["smallest"], "470.57.02", "{driver}");
     }
@@ -104,7 +104,7 @@ fn a_pool_below_a_gap_is_reported_and_is_no_minimum() {
 #[test]
 fn every_release_from_the_minimum_on_starts() {
     let repository = repository("535.161.08", "1.14.3");
-    let told = what_if(&repository, &["new.Dockerfile", "old.Dockerfile"]);
+    let told = what_if_minimum_driver(&repository, &["new.Dockerfile", "old.Dockerfile"]);
     let smallest = told["smallest"].as_str().expect("a driver").to_owned();
     let knowledge = imagelint::knowledge::Knowledge::built_in();
     let releases: Vec<String> =

@@ -22,7 +22,7 @@ fn pool(gpu: &str, driver: &str, launch: &str) -> String {
 }
 
 #[test]
-fn what_a_driver_reports_decides_whether_a_base_takes_it() {
+fn reported_driver_version_decides_whether_a_base_starts() {
     for (base, driver, day, fate, outcome) in [
         ("10.1-base", "415.27", "2019-09-01", "fails", "refused"),
         ("10.0-base", "415.27", "2019-09-01", "starts", ""),
@@ -80,7 +80,7 @@ fn a_refusal_has_the_error_text_of_its_toolkit_version() {
 }
 
 #[test]
-fn a_tensorflow_image_asks_for_what_its_base_asks_for() {
+fn tensorflow_image_has_the_requirement_of_its_base() {
     for (tag, driver, fate, outcome) in [
         ("2.11.0-gpu", "440.33.01", "fails", "refused"),
         ("2.5.0-gpu-jupyter", "440.33.01", "fails", "refused"),
@@ -104,7 +104,7 @@ fn a_tensorflow_image_asks_for_what_its_base_asks_for() {
 
 /// cupy opens NVRTC as it compiles: it comes with the runtime flavour of its own CUDA, or as a package.
 #[test]
-fn a_library_that_is_opened_later_is_looked_for_in_the_flavour_of_the_base() {
+fn library_opened_later_is_found_by_base_image_flavour() {
     let repository = TestRepository::empty();
     repository.file(
         "fleet.toml",

@@ -10,7 +10,7 @@ use imagelint::rules::RuleBook;
 use crate::support::program::imagelint_program;
 
 #[test]
-fn every_rule_page_has_the_findings_of_its_examples() {
+fn examples_of_every_rule_page_have_the_expected_findings() {
     let (mut validated, mut wrong) = (0, Vec::new());
     let book = RuleBook::built_in().clone().with_preview();
     for page in book.pages() {

@@ -42,7 +42,7 @@ fn every_page_on_disk_can_be_used_and_is_built_in() {
 }
 
 #[test]
-fn every_outcome_has_exactly_one_page_of_its_name() {
+fn every_outcome_has_exactly_one_rule_page() {
     let book = RuleBook::built_in();
     for outcome in Outcome::ALL {
         assert!(book.outcome_page(*outcome).names().any(|name| name == outcome.name()), "{outcome}");
@@ -52,7 +52,7 @@ fn every_outcome_has_exactly_one_page_of_its_name() {
 }
 
 #[test]
-fn every_cause_has_a_help_of_its_own() {
+fn every_failure_cause_has_a_distinct_help_text() {
     let book = RuleBook::built_in();
     let mut told = BTreeSet::new();
     for cause in FailureCause::ALL.iter().copied() {
@@ -78,7 +78,7 @@ fn every_notice_has_exactly_one_page() {
 }
 
 #[test]
-fn examples_expect_rules_that_exist_and_silence_more_often_than_not() {
+fn examples_expect_existing_rules_and_mostly_no_findings() {
     let book = RuleBook::built_in();
     for page in book.pages() {
         let mut titles = BTreeSet::new();
@@ -115,7 +115,7 @@ fn every_page_links_a_real_input() {
 }
 
 #[test]
-fn the_words_of_an_error_lead_to_the_page_that_shows_them() {
+fn error_text_leads_to_its_rule_page() {
     let (book, knowledge) = (RuleBook::built_in(), Knowledge::built_in());
     for page in book.pages().filter(|page| matches!(page.kind, PageKind::Startup(_))) {
         let words = page.error_text().expect("the words of the error");

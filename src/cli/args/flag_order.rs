@@ -8,18 +8,18 @@ use clap::{Arg, ArgAction, Command};
 ///
 /// A word is the command if the words before it are flags of some command with their values. A value that may be left out
 /// is left out there. Of a flag that the command does not know, clap reports the name.
-pub(super) fn move_flags_behind_command(said: &[OsString], program: &Command) -> Vec<OsString> {
+pub(super) fn move_flags_behind_command(args: &[OsString], program: &Command) -> Vec<OsString> {
     let begins = |word: &OsString| word.to_string_lossy().starts_with('-');
-    if said.get(1).is_some_and(begins) {
+    if args.get(1).is_some_and(begins) {
         // With the command `help`, which clap adds.
         let mut program = program.clone();
         program.build();
-        for at in 2..said.len() {
-            let (Some(leading), Some(rest)) = (said.get(1..at), said.get(at..)) else { break };
+        for at in 2..args.len() {
+            let (Some(leading), Some(rest)) = (args.get(1..at), args.get(at..)) else { break };
             let (depth, command) = find_command(rest, &program);
             let Some(flags) = recognize_flags(leading, command, &program).filter(|_| depth > 0) else { continue };
             let (path, rest) = rest.split_at(depth);
-            let first = said.iter().take(1);
+            let first = args.iter().take(1);
             // `help` takes names of commands alone, and no flag changes what it prints.
             let is_help = path.first().is_some_and(|word| word == "help");
             match (is_help, flags) {
@@ -29,7 +29,7 @@ pub(super) fn move_flags_behind_command(said: &[OsString], program: &Command) ->
             }
         }
     }
-    said.to_vec()
+    args.to_vec()
 }
 
 /// Returns the number of arguments that name the command, and the command.
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn flags_before_the_command_are_moved_behind_it() {
-        for (said, expected) in [
+        for (command_line, expected) in [
             ("--color never check", "check --color never"),
             ("--color=never check a", "check --color=never a"),
             ("-v --pool t4 check Dockerfile", "check -v --pool t4 Dockerfile"),
@@ -138,7 +138,11 @@ mod tests {
             let words = |text: &str| -> Vec<OsString> {
                 std::iter::once("imagelint").chain(text.split_whitespace()).map(OsString::from).collect()
             };
-            assert_eq!(move_flags_behind_command(&words(said), &Args::command()), words(expected), "{said}");
+            assert_eq!(
+                move_flags_behind_command(&words(command_line), &Args::command()),
+                words(expected),
+                "{command_line}"
+            );
         }
     }
 }

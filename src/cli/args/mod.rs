@@ -99,14 +99,14 @@ fn version() -> &'static str {
 impl Args {
     /// Parses the arguments of the process; without a command, they are those of `imagelint check`.
     pub(crate) fn from_process() -> Result<Self, clap::Error> {
-        let said: Vec<OsString> = std::env::args_os().collect();
-        if said.len() < 2 {
+        let args: Vec<OsString> = std::env::args_os().collect();
+        if args.len() < 2 {
             return Self::try_parse_from(["imagelint", "check"]);
         }
-        let said = flag_order::move_flags_behind_command(&said, &Self::command());
-        let parsed = Self::try_parse_from(&said).map_err(add_suggestions);
-        let flag = said.get(1).is_some_and(|word| word.to_string_lossy().starts_with('-'));
-        let path = || said.iter().skip(2).any(|word| Path::new(word).exists());
+        let args = flag_order::move_flags_behind_command(&args, &Self::command());
+        let parsed = Self::try_parse_from(&args).map_err(add_suggestions);
+        let flag = args.get(1).is_some_and(|word| word.to_string_lossy().starts_with('-'));
+        let path = || args.iter().skip(2).any(|word| Path::new(word).exists());
         match parsed {
             // Flags of `check` without its name.
             Err(error)
@@ -114,15 +114,15 @@ impl Args {
                     && (matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::MissingSubcommand)
                         || (error.kind() == ErrorKind::InvalidSubcommand && path())) =>
             {
-                let check = said.iter().take(1).cloned().chain([OsString::from("check")]);
-                Self::try_parse_from(check.chain(said.iter().skip(1).cloned())).map_err(add_suggestions)
+                let check = args.iter().take(1).cloned().chain([OsString::from("check")]);
+                Self::try_parse_from(check.chain(args.iter().skip(1).cloned())).map_err(add_suggestions)
             }
             Err(mut error) if error.kind() == ErrorKind::InvalidSubcommand => {
-                if let Some(path) = said.get(1).filter(|word| Path::new(word).exists()) {
+                if let Some(path) = args.get(1).filter(|word| Path::new(word).exists()) {
                     let tip = format!("to check a path, run `imagelint check {}`", path.to_string_lossy());
                     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
                 } else if let Some(word) =
-                    said.get(1).map(|word| word.to_string_lossy()).filter(|word| is_unknown_command(&error, word))
+                    args.get(1).map(|word| word.to_string_lossy()).filter(|word| is_unknown_command(&error, word))
                 {
                     suggest_command(&mut error, &word);
                 }

@@ -28,8 +28,9 @@ pub(super) fn parse_date(text: &str) -> Result<Date, String> {
 pub(super) fn parse_platform(text: &str) -> Result<String, String> {
     const USUAL: &[&str] = &["linux/amd64", "linux/arm64", "linux/ppc64le"];
     text.parse::<Platform>().map(|platform| platform.to_string()).map_err(|_| {
-        let meant = Knowledge::built_in().did_you_mean(text, USUAL).map(|meant| meant + " ").unwrap_or_default();
-        format!("{meant}expected os/architecture, such as linux/arm64")
+        let suggestion =
+            Knowledge::built_in().did_you_mean(text, USUAL).map(|suggestion| suggestion + " ").unwrap_or_default();
+        format!("{suggestion}expected os/architecture, such as linux/arm64")
     })
 }
 
@@ -101,9 +102,10 @@ pub(super) fn persona_parser() -> impl TypedValueParser<Value = Persona> {
 
 /// Parses the name of a persona.
 fn parse_persona(text: &str) -> Result<Persona, String> {
-    let meant =
-        || Knowledge::built_in().did_you_mean(text, Persona::WORDS).map(|meant| meant + " ").unwrap_or_default();
-    text.parse().map_err(|()| format!("{}expected one of {}", meant(), Persona::WORDS.join(", ")))
+    let suggestion = || {
+        Knowledge::built_in().did_you_mean(text, Persona::WORDS).map(|suggestion| suggestion + " ").unwrap_or_default()
+    };
+    text.parse().map_err(|()| format!("{}expected one of {}", suggestion(), Persona::WORDS.join(", ")))
 }
 
 /// Parses `NAME` or `NAME=FILE`; the file `-` is standard output.
@@ -119,8 +121,9 @@ fn parse_report_output(text: &str) -> Result<ReportOutput, String> {
             .filter_map(|format| Some(format.to_possible_value()?.get_name().to_owned()))
             .collect();
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        let meant = Knowledge::built_in().did_you_mean(name, &known).map(|meant| meant + " ").unwrap_or_default();
-        format!("{meant}the formats are {}", names.join(", "))
+        let suggestion =
+            Knowledge::built_in().did_you_mean(name, &known).map(|suggestion| suggestion + " ").unwrap_or_default();
+        format!("{suggestion}the formats are {}", names.join(", "))
     })?;
     Ok(ReportOutput { format, file: file.filter(|file| *file != "-").map(Into::into) })
 }
@@ -131,13 +134,13 @@ mod tests {
 
     #[test]
     fn a_format_is_a_name_with_or_without_a_file() {
-        let told = |text: &str| parse_report_output(text).map(|wanted| (wanted.format, wanted.file));
-        assert_eq!(told("sarif"), Ok((ReportFormat::Sarif, None)));
-        assert_eq!(told("json=-"), Ok((ReportFormat::Json, None)));
-        assert_eq!(told("html=a=b.html"), Ok((ReportFormat::Html, Some("a=b.html".into()))));
-        assert_eq!(told("json="), Err("expected a file after `=`".to_owned()));
-        let wrong = told("sariff=x").expect_err("no such format");
+        let parse = |text: &str| parse_report_output(text).map(|output| (output.format, output.file));
+        assert_eq!(parse("sarif"), Ok((ReportFormat::Sarif, None)));
+        assert_eq!(parse("json=-"), Ok((ReportFormat::Json, None)));
+        assert_eq!(parse("html=a=b.html"), Ok((ReportFormat::Html, Some("a=b.html".into()))));
+        assert_eq!(parse("json="), Err("expected a file after `=`".to_owned()));
+        let wrong = parse("sariff=x").expect_err("no such format");
         assert!(wrong.starts_with("did you mean `sarif`? the formats are human, concise, "), "{wrong}");
-        assert!(told("yaml").expect_err("no such format").starts_with("the formats are "));
+        assert!(parse("yaml").expect_err("no such format").starts_with("the formats are "));
     }
 }

@@ -14,7 +14,9 @@ use crate::report::phrases::pluralize;
 /// Runs `imagelint cache`.
 pub(crate) fn run(options: &CacheArgs) -> Result<Exit, CommandError> {
     let none = || {
-        CommandError::Said("error: there is no cache directory: set XDG_CACHE_HOME or HOME to an absolute path".into())
+        CommandError::Message(
+            "error: there is no cache directory: set XDG_CACHE_HOME or HOME to an absolute path".into(),
+        )
     };
     let kept: [(&str, CacheDirectory); 2] = [
         ("layers", LayerStore::directory().ok_or_else(none)?),
@@ -25,9 +27,9 @@ pub(crate) fn run(options: &CacheArgs) -> Result<Exit, CommandError> {
         let (word, CacheUsage { files, bytes }) = match options.action {
             CacheAction::Info => ("", folder.usage()),
             CacheAction::Clear => {
-                let gone =
-                    folder.clear().map_err(|error| CommandError::Said(format!("error: cannot remove {error}")))?;
-                ("removed ", gone)
+                let removed =
+                    folder.clear().map_err(|error| CommandError::Message(format!("error: cannot remove {error}")))?;
+                ("removed ", removed)
             }
         };
         let files = pluralize(files, "file");

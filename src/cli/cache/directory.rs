@@ -58,8 +58,9 @@ pub(crate) fn set_cache_directory(folder: PathBuf) {
 /// Returns the directory of all caches, from the command line, `IMAGELINT_CACHE_DIR`, `XDG_CACHE_HOME` or `HOME`, in
 /// this order; `None` if none is set.
 pub(super) fn user_cache_directory() -> Option<PathBuf> {
-    if let Some(asked) = REQUESTED_DIRECTORY.get().cloned().or_else(|| path_from_environment("IMAGELINT_CACHE_DIR")) {
-        return path::absolute(asked).ok();
+    if let Some(requested) = REQUESTED_DIRECTORY.get().cloned().or_else(|| path_from_environment("IMAGELINT_CACHE_DIR"))
+    {
+        return path::absolute(requested).ok();
     }
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || absolute("HOME").map(|home| home.join(".cache"));
@@ -173,19 +174,19 @@ impl CacheDirectory {
 
     /// Removes every file and returns how much was removed; a file that cannot be removed is an error.
     pub(super) fn clear(&self) -> io::Result<CacheUsage> {
-        let mut gone = CacheUsage::default();
+        let mut removed = CacheUsage::default();
         for found in self.list_files() {
             match fs::remove_file(&found.path) {
                 Ok(()) => {
-                    gone.files += 1;
-                    gone.bytes = gone.bytes.saturating_add(found.bytes);
+                    removed.files += 1;
+                    removed.bytes = removed.bytes.saturating_add(found.bytes);
                 }
                 // Another process was faster.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(io::Error::new(error.kind(), format!("{}: {error}", found.path.display()))),
             }
         }
-        Ok(gone)
+        Ok(removed)
     }
 
     /// Lists the files of the cache, including incomplete ones.
@@ -284,18 +285,18 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_is_told_once() {
+    fn an_unusable_directory_is_reported_once() {
         let place = tempfile::tempdir().expect("folder");
         fs::write(place.path().join("x"), "a file").expect("file");
         let folder = CacheDirectory::new(place.path().join("x"), SMALL_LIMITS);
         assert_eq!(folder.write_error(), None);
         folder.write(Path::new("a"), |_| Ok(()));
-        let told = folder.write_error().expect("a complaint");
-        assert!(told.starts_with("cannot write to ") && told.contains("/x: "), "{told}");
+        let error = folder.write_error().expect("a complaint");
+        assert!(error.starts_with("cannot write to ") && error.contains("/x: "), "{error}");
         assert_eq!((folder.usage(), folder.clear().expect("nothing")), (CacheUsage::default(), CacheUsage::default()));
         let whole = CacheDirectory::new(place.path().join("y"), SMALL_LIMITS);
         whole.write(Path::new("a"), |_| Err(io::Error::other("the disk is full")));
-        assert!(whole.write_error().is_some_and(|told| told.ends_with("the disk is full")));
+        assert!(whole.write_error().is_some_and(|error| error.ends_with("the disk is full")));
         assert_eq!(whole.usage(), CacheUsage::default(), "nothing half written stays");
     }
 }

@@ -218,8 +218,8 @@ mod tests {
         let place = tempfile::tempdir().expect("folder");
         for store in [LayerStore::new(None, 2), store_in(place.path())] {
             let reads = AtomicUsize::new(0);
-            let wanted: Vec<usize> = (0..200).collect();
-            let found = parallel::map(8, &wanted, |number| {
+            let numbers: Vec<usize> = (0..200).collect();
+            let found = parallel::map(8, &numbers, |number| {
                 let digest = digest(number % 4);
                 let read = || {
                     reads.fetch_add(1, Ordering::Relaxed);

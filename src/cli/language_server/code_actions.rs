@@ -36,7 +36,7 @@ pub(super) struct CodeActionRequest<'a> {
 pub(super) fn collect_code_actions(
     report: &Report,
     places: &LocationMapper<'_, '_>,
-    asked: &CodeActionRequest<'_>,
+    request: &CodeActionRequest<'_>,
 ) -> Vec<Value> {
     let mut cures = Vec::new();
     let mut ignores: BTreeMap<(usize, String), Value> = BTreeMap::new();
@@ -44,19 +44,19 @@ pub(super) fn collect_code_actions(
         for finding in &subject.findings {
             let spot = PrimaryLocation::of_finding(finding, subject, &report.fleet);
             let shown = finding_diagnostic(places, finding, spot);
-            if places.uri(spot.path) != asked.uri || !shown.range.touches(asked.range) {
+            if places.uri(spot.path) != request.uri || !shown.range.touches(request.range) {
                 continue;
             }
             let mut preferred = false;
             for fix in &finding.fixes {
                 let safe =
                     fix.safety == FixSafety::Safe && fix.breaks.is_empty() && fix.removes_failure() && !preferred;
-                if let Some(offer) = fix_action(fix, safe, &shown, places, asked) {
+                if let Some(offer) = fix_action(fix, safe, &shown, places, request) {
                     preferred |= safe;
                     add_fix_action(&mut cures, offer);
                 }
             }
-            if let Some((at, offer)) = suppression_action(finding, &shown, asked) {
+            if let Some((at, offer)) = suppression_action(finding, &shown, request) {
                 ignores.entry((at, finding.rule.clone())).or_insert(offer);
             }
         }
@@ -82,7 +82,7 @@ fn fix_action(
     preferred: bool,
     shown: &LspDiagnostic,
     places: &LocationMapper<'_, '_>,
-    asked: &CodeActionRequest<'_>,
+    request: &CodeActionRequest<'_>,
 ) -> Option<Value> {
     let mut edits: BTreeMap<String, Vec<LspTextEdit>> = BTreeMap::new();
     for edit in &fix.edits {
@@ -100,7 +100,7 @@ fn fix_action(
         "kind": "quickfix",
         "isPreferred": preferred,
         "diagnostics": [shown],
-        "edit": workspace_edit(edits, asked),
+        "edit": workspace_edit(edits, request),
     }))
 }
 
@@ -109,38 +109,39 @@ fn fix_action(
 fn suppression_action(
     finding: &Finding,
     shown: &LspDiagnostic,
-    asked: &CodeActionRequest<'_>,
+    request: &CodeActionRequest<'_>,
 ) -> Option<(usize, Value)> {
-    let dockerfile = asked.dockerfile?;
-    let places = finding.locations.iter().filter(|place| place.kind == LocationKind::File && place.path == asked.name);
+    let dockerfile = request.dockerfile?;
+    let places =
+        finding.locations.iter().filter(|place| place.kind == LocationKind::File && place.path == request.name);
     let mut regions = places.filter_map(|place| place.region);
     let instruction = regions.find_map(|region| {
         let touched = |span: Span| region.start_byte < span.end && span.start < region.end_byte;
         dockerfile.instructions.iter().find(|one| touched(one.span))
     })?;
     // Behind parser directives: they stand above the first instruction, and this goes right above its own.
-    let (start, line) = asked.lines.line_at(instruction.span.start);
+    let (start, line) = request.lines.line_at(instruction.span.start);
     let indent: String = line.chars().take_while(|c| *c == ' ' || *c == '\t').collect();
-    let place = asked.lines.position(start);
-    let new_text = format!("{indent}# imagelint: ignore[{}] {}", finding.rule, asked.lines.line_ending_at(start));
+    let place = request.lines.position(start);
+    let new_text = format!("{indent}# imagelint: ignore[{}] {}", finding.rule, request.lines.line_ending_at(start));
     let edit = LspTextEdit { range: LspRange { start: place, end: place }, new_text };
-    let edits = BTreeMap::from([(asked.uri.to_owned(), vec![edit])]);
+    let edits = BTreeMap::from([(request.uri.to_owned(), vec![edit])]);
     let action = json!({
         "title": format!("Ignore {} here", finding.rule),
         "kind": "quickfix",
         "diagnostics": [shown],
-        "edit": workspace_edit(edits, asked),
+        "edit": workspace_edit(edits, request),
     });
     Some((start, action))
 }
 
 /// Returns an LSP workspace edit, with the versions of the documents if the client supports them.
-fn workspace_edit(edits: BTreeMap<String, Vec<LspTextEdit>>, asked: &CodeActionRequest<'_>) -> Value {
-    if !asked.versioned {
+fn workspace_edit(edits: BTreeMap<String, Vec<LspTextEdit>>, request: &CodeActionRequest<'_>) -> Value {
+    if !request.versioned {
         return json!({ "changes": edits });
     }
     let change = |(uri, edits): (String, Vec<LspTextEdit>)| {
-        let version = asked.open_documents.get(&uri).map(|document| document.version);
+        let version = request.open_documents.get(&uri).map(|document| document.version);
         json!({ "textDocument": { "uri": uri, "version": version }, "edits": edits })
     };
     json!({ "documentChanges": edits.into_iter().map(change).collect::<Vec<_>>() })

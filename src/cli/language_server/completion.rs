@@ -23,7 +23,7 @@ pub(super) fn completion_in_dockerfile(start: usize, line: &str, at: usize) -> O
     let before = line.get(..at.checked_sub(start)?)?;
     if let Some(comment) = before.trim_start().strip_prefix('#') {
         let order = comment.trim_start().strip_prefix("imagelint:")?.trim_start();
-        let (wanted, named) = if let Some(named) = order.strip_prefix("pools=") {
+        let (kind, named) = if let Some(named) = order.strip_prefix("pools=") {
             (CompletionKind::Pool, named)
         } else {
             let ignored = order.strip_prefix("ignore-file[").or_else(|| order.strip_prefix("ignore["))?;
@@ -34,7 +34,7 @@ pub(super) fn completion_in_dockerfile(start: usize, line: &str, at: usize) -> O
             (CompletionKind::Rule, ignored)
         };
         let word = named.rsplit(',').next().unwrap_or(named).trim_start();
-        return word_span(word, at, line, start).map(|span| (wanted, span));
+        return word_span(word, at, line, start).map(|span| (kind, span));
     }
     // Some editors keep the mark at the start of a file.
     let mut words = before.trim_start_matches('\u{feff}').split_whitespace();
@@ -141,8 +141,8 @@ mod tests {
     fn complete_in_dockerfile(line: &str) -> Option<(CompletionKind, String)> {
         let at = line.find('^').expect("a place");
         let line = line.replacen('^', "", 1);
-        let (wanted, span) = completion_in_dockerfile(0, &line, at)?;
-        Some((wanted, line[span.start..span.end].to_owned()))
+        let (kind, span) = completion_in_dockerfile(0, &line, at)?;
+        Some((kind, line[span.start..span.end].to_owned()))
     }
 
     /// Completes a fleet file at the position of `^`.
@@ -151,13 +151,13 @@ mod tests {
         let text = text.replacen('^', "", 1);
         let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
         let line = text[start..].lines().next().unwrap_or_default();
-        let (wanted, span) = completion_in_fleet_file(&text, start, line, at)?;
-        assert_eq!(wanted, CompletionKind::Gpu);
+        let (kind, span) = completion_in_fleet_file(&text, start, line, at)?;
+        assert_eq!(kind, CompletionKind::Gpu);
         Some(text[span.start..span.end].to_owned())
     }
 
     #[test]
-    fn a_tag_stands_behind_the_colon_of_a_from() {
+    fn tags_are_completed_after_the_colon_of_from() {
         let tag = |repository: &str, word: &str| Some((CompletionKind::Tag(repository.to_owned()), word.to_owned()));
         for (line, expected) in [
             ("FROM nvidia/cuda:^", tag("nvidia/cuda", "")),
@@ -191,7 +191,7 @@ mod tests {
             ("# pools=^", None),
             ("# imagelint: ^", None),
         ] {
-            let expected = expected.map(|(wanted, word)| (wanted, word.to_owned()));
+            let expected = expected.map(|(kind, word)| (kind, word.to_owned()));
             assert_eq!(complete_in_dockerfile(line), expected, "{line}");
         }
     }
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_stands_in_the_quotes_of_its_key() {
+    fn gpus_are_completed_in_the_quotes_of_their_key() {
         for (text, expected) in [
             ("[[pool]]\ngpu = \"^\"\n", Some("")),
             ("gpu = \"A1^00\"", Some("A100")),

@@ -48,7 +48,7 @@ pub fn read_frame(from: &mut impl BufRead, longest: u64) -> io::Result<IncomingF
         };
         if name.trim().eq_ignore_ascii_case("content-length") {
             match value.trim().parse() {
-                Ok(said) => length = Some(said),
+                Ok(parsed) => length = Some(parsed),
                 Err(_) => return Ok(IncomingFrame::Broken("a Content-Length that is not a number".to_owned())),
             }
         }
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_told() {
+    fn malformed_frames_are_reported() {
         for text in [
             "hello\r\n\r\n",
             "\r\n",

@@ -52,7 +52,7 @@ pub(super) fn hover_text(
     form: MarkupKind,
 ) -> Option<(String, Span)> {
     let from = is_dockerfile.then(|| from_instruction_at(text, at)).flatten();
-    let mut told = Vec::new();
+    let mut sections = Vec::new();
     let mut span = from;
     for subject in &report.subjects {
         let facts: Vec<(&Fact, Span)> =
@@ -62,9 +62,9 @@ pub(super) fn hover_text(
         }
         let smallest = facts.iter().map(|(_, span)| *span).min_by_key(|span| span.len());
         span = span.or(smallest);
-        told.push(subject_text(subject, &facts, form));
+        sections.push(subject_text(subject, &facts, form));
     }
-    Some((told.join("\n\n"), span?)).filter(|(text, _)| !text.is_empty())
+    Some((sections.join("\n\n"), span?)).filter(|(text, _)| !text.is_empty())
 }
 
 /// Returns the span of the FROM instruction that contains a byte.
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_from_is_found_under_every_byte_of_it_alone() {
+    fn a_from_is_found_only_within_its_bytes() {
         let text = "FROM x AS y\nRUN z\n";
         for (at, there) in [(0, true), (5, true), (11, true), (12, false), (17, false), (99, false)] {
             assert_eq!(from_instruction_at(text, at).is_some(), there, "{at}");

@@ -89,10 +89,10 @@ impl<'a> LineIndex<'a> {
     pub(super) fn offset(&self, place: LspPosition) -> usize {
         let line = usize::try_from(place.line).unwrap_or(usize::MAX);
         let Some(start) = self.starts.get(line).copied() else { return self.text.len() };
-        let wanted = usize::try_from(place.character).unwrap_or(usize::MAX);
+        let column = usize::try_from(place.character).unwrap_or(usize::MAX);
         let mut counted = 0;
         for (at, c) in self.line_content(line).char_indices() {
-            if counted >= wanted {
+            if counted >= column {
                 return start + at;
             }
             counted += self.encoding.char_width(c);

@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_notifications_and_answers_are_told_apart() {
+    fn requests_notifications_and_responses_are_distinguished() {
         let read = |text: &str| ClientMessage::parse(text.as_bytes());
         assert!(matches!(read(r#"{"id":1,"method":"a"}"#), ClientMessage::Request { method, .. } if method == "a"));
         assert!(matches!(read(r#"{"id":"x","method":"a","params":[]}"#), ClientMessage::Request { .. }));
@@ -216,15 +216,15 @@ mod tests {
             (r#"{"id":1}"#, INVALID_REQUEST),
             (r#"{"method":7}"#, INVALID_REQUEST),
         ] {
-            let ClientMessage::Broken(told) = ClientMessage::parse(text.as_bytes()) else { panic!("{text:.40}") };
-            assert_eq!(told["error"]["code"], code, "{text:.40}");
-            assert_eq!(told["id"], Value::Null);
+            let ClientMessage::Broken(response) = ClientMessage::parse(text.as_bytes()) else { panic!("{text:.40}") };
+            assert_eq!(response["error"]["code"], code, "{text:.40}");
+            assert_eq!(response["id"], Value::Null);
         }
         assert!(matches!(ClientMessage::parse(b"\xff\xfe"), ClientMessage::Broken(_)));
     }
 
     #[test]
-    fn a_broken_range_is_not_taken_for_the_whole_text() {
+    fn a_broken_range_is_rejected() {
         for text in [
             r#"{"range":{"start":{"line":-1,"character":0},"end":{"line":0,"character":0}},"text":"x"}"#,
             r#"{"range":[],"text":"x"}"#,

@@ -55,8 +55,8 @@ impl Workspace for DiskWorkspace<'_> {
 
     fn document_kind(&self, path: Option<&Path>, language: &str) -> DocumentKind {
         let name = path.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let asked = self.options.judging.fleet.as_ref().map(|file| self.folder.join(file));
-        if name == fleet_file::FLEET_FILE_NAME || (path.is_some() && asked.as_deref() == path) {
+        let fleet_path = self.options.judging.fleet.as_ref().map(|file| self.folder.join(file));
+        if name == fleet_file::FLEET_FILE_NAME || (path.is_some() && fleet_path.as_deref() == path) {
             DocumentKind::Fleet
         } else if is_description_name(&name) {
             DocumentKind::Description

@@ -137,7 +137,7 @@ impl DocumentContext<'_> {
         let text = match unsaved {
             Some(text) => text.to_owned(),
             None => read_text(&path, MAX_TEXT_BYTES).map_err(|error| {
-                DocumentError::Said(format!("cannot read the fleet file {}: {error}", path.display()))
+                DocumentError::Message(format!("cannot read the fleet file {}: {error}", path.display()))
             })?,
         };
         let text = SourceText::new(path.display().to_string(), text);
@@ -153,7 +153,7 @@ impl DocumentContext<'_> {
         let mut judged = DocumentAnalysis::default();
         match self.judge_into(texts, depth, &mut judged) {
             Ok(()) => {}
-            Err(DocumentError::Said(why)) => judged.refused = Some(format!("not checked: {}", why.trim())),
+            Err(DocumentError::Message(why)) => judged.refused = Some(format!("not checked: {}", why.trim())),
             Err(DocumentError::Fleet(path, errors)) => {
                 judged.refused = Some(format!("not checked: {errors}"));
                 judged.mistakes = fleet_mistakes(&path, &errors);
@@ -237,15 +237,15 @@ impl DocumentContext<'_> {
 /// Reason why a document was not judged.
 enum DocumentError {
     /// The error message.
-    Said(String),
+    Message(String),
     /// Errors in the fleet file at a path.
     Fleet(PathBuf, FleetErrors),
 }
 
 impl From<CommandError> for DocumentError {
     fn from(failure: CommandError) -> Self {
-        Self::Said(match failure {
-            CommandError::Said(text) => text,
+        Self::Message(match failure {
+            CommandError::Message(text) => text,
             CommandError::Pipe => "a pipe was closed".to_owned(),
         })
     }
@@ -253,9 +253,9 @@ impl From<CommandError> for DocumentError {
 
 /// Returns the errors of a fleet file with file name, span and message.
 fn fleet_mistakes(path: &Path, errors: &FleetErrors) -> Vec<(String, crate::text::source::Span, String)> {
-    let told = |problem: &crate::knowledge::toml_reader::Problem| {
+    let mistake = |problem: &crate::knowledge::toml_reader::Problem| {
         let help = problem.help.as_ref().map_or_else(String::new, |help| format!("\nhelp: {help}"));
         (path.display().to_string(), problem.span, format!("{}{help}", problem.message))
     };
-    errors.all().iter().map(told).collect()
+    errors.all().iter().map(mistake).collect()
 }

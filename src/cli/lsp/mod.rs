@@ -52,19 +52,19 @@ pub(crate) fn run(options: &LspArgs, knowledge: Knowledge) -> Result<Exit, Comma
             } else {
                 Some(receive.recv().unwrap_or(SessionEvent::Frame(IncomingFrame::End)))
             };
-            let told = match next {
+            let messages = match next {
                 None => session.analyze_next(),
                 Some(SessionEvent::Found(found)) => session.finish_fix_search(*found),
                 Some(SessionEvent::Frame(IncomingFrame::Body(body))) => session.handle_message(&body),
                 Some(SessionEvent::Frame(IncomingFrame::Long(_))) => session.mark_texts_unknown(),
                 Some(SessionEvent::Frame(IncomingFrame::Broken(why))) => {
-                    return Err(CommandError::Said(format!(
+                    return Err(CommandError::Message(format!(
                         "error: the client does not use the language server protocol: {why}"
                     )));
                 }
                 Some(SessionEvent::Frame(IncomingFrame::End)) => return Ok(exit_code(session.end_of_input())),
             };
-            for message in told {
+            for message in messages {
                 language_server::write_frame(&mut out, message.to_string().as_bytes())?;
             }
             if let Some(end) = session.end() {

@@ -12,7 +12,7 @@ pub(super) fn run(out: &mut impl io::Write, folder: &Path, book: &RuleBook) -> R
     let files = web_book(book);
     for (path, text) in &files {
         let path = folder.join(path);
-        let fail = |error: io::Error| CommandError::Said(format!("error: cannot write {}: {error}", path.display()));
+        let fail = |error: io::Error| CommandError::Message(format!("error: cannot write {}: {error}", path.display()));
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(fail)?;
         }

@@ -44,6 +44,6 @@ fn find_page<'a>(book: &'a RuleBook, name: &str) -> Result<&'a RulePage, Command
             || "imagelint rules list shows all rules".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
-        CommandError::Said(escape_one_line(&format!("error: there is no rule `{name}`; {help}")).into_owned())
+        CommandError::Message(escape_one_line(&format!("error: there is no rule `{name}`; {help}")).into_owned())
     })
 }

@@ -14,11 +14,11 @@ pub(super) fn run(out: &mut impl io::Write, name: &str, folder: &Path) -> Result
     let text = page_template(name);
     // The page itself says where the name is none.
     let page = RulePage::read(&format!("{name}.md"), &text, &Vocabulary::built_in());
-    let page = page.map_err(|error| CommandError::Said(render_diagnostic(error.as_ref())))?;
+    let page = page.map_err(|error| CommandError::Message(render_diagnostic(error.as_ref())))?;
     if let Some(other) = RuleBook::built_in().get(&page.name) {
-        return Err(CommandError::Said(format!("error: the rule `{name}` already exists, in {}", other.path)));
+        return Err(CommandError::Message(format!("error: the rule `{name}` already exists, in {}", other.path)));
     }
-    let fail = |error: io::Error| CommandError::Said(format!("error: cannot write {}: {error}", path.display()));
+    let fail = |error: io::Error| CommandError::Message(format!("error: cannot write {}: {error}", path.display()));
     fs::create_dir_all(folder).map_err(fail)?;
     let mut file = fs::File::create_new(&path).map_err(fail)?;
     io::Write::write_all(&mut file, text.as_bytes()).map_err(fail)?;

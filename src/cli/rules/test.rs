@@ -30,18 +30,19 @@ fn read_pages(paths: &[PathBuf]) -> Result<Vec<(String, String)>, CommandError> 
     for path in paths {
         collect_page_paths(path, &mut found).map_err(|error| {
             let help = "help: imagelint rules new NAME DIR creates a page in a directory";
-            CommandError::Said(format!("error: cannot read rules in {}: {error}\n{help}", path.display()))
+            CommandError::Message(format!("error: cannot read rules in {}: {error}\n{help}", path.display()))
         })?;
     }
     if found.len() > MAX_PAGES {
-        return Err(CommandError::Said(format!("error: there are more than {MAX_PAGES} pages")));
+        return Err(CommandError::Message(format!("error: there are more than {MAX_PAGES} pages")));
     }
     let mut seen = BTreeSet::new();
     let once = found.into_iter().filter(|path| path.canonicalize().is_ok_and(|path| seen.insert(path)));
     once.map(|path| {
         let text = read_text(&path, MAX_PAGE_BYTES);
-        let text = text
-            .map_err(|error| CommandError::Said(format!("error: cannot read the rule {}: {error}", path.display())))?;
+        let text = text.map_err(|error| {
+            CommandError::Message(format!("error: cannot read the rule {}: {error}", path.display()))
+        })?;
         Ok((path.display().to_string(), text))
     })
     .collect()
@@ -81,7 +82,7 @@ pub(super) fn run(
     let test = |page| TestedPage { page, examples: check_page(page, &book, knowledge) };
     let tested: Vec<TestedPage<'_>> = book.pages().filter(own).map(test).collect();
     if tested.is_empty() {
-        return Err(CommandError::Said("error: no rule page (*.md) found in the directory or below it".to_owned()));
+        return Err(CommandError::Message("error: no rule page (*.md) found in the directory or below it".to_owned()));
     }
     match format {
         OutputFormat::Json => writeln!(out, "{:#}", results_json(&tested))?,
@@ -141,11 +142,11 @@ fn print_example(out: &mut impl io::Write, page: &RulePage, example: &ExampleRes
     let (path, line) = input_position(page, example);
     let title = escape_one_line(&example.title);
     writeln!(out, "{:<10} {}:{line}: {title}", example.verdict.name(), escape_one_line(&path))?;
-    for said in &example.noisy {
-        writeln!(out, "    unexpected: {said}")?;
+    for unexpected in &example.noisy {
+        writeln!(out, "    unexpected: {unexpected}")?;
     }
-    for wanted in &example.missing {
-        writeln!(out, "    expected but missing: {wanted}")?;
+    for expected in &example.missing {
+        writeln!(out, "    expected but missing: {expected}")?;
     }
     if example.verdict != ExpectedVerdict::Validated && !example.note.is_empty() {
         writeln!(out, "    {}", escape_one_line(&example.note))?;

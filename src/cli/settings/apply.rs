@@ -23,9 +23,10 @@ impl LoadedSettings {
         let mut options = options.clone();
         let Some(found) = self.run_chain() else { return Ok(options) };
         let settings = &found.settings;
-        let path = |written: &SettingValue<String>| settings_path(found, written, sources).map_err(CommandError::Said);
+        let path =
+            |written: &SettingValue<String>| settings_path(found, written, sources).map_err(CommandError::Message);
         let file =
-            |written: &SettingValue<String>| settings_file_path(found, written, sources).map_err(CommandError::Said);
+            |written: &SettingValue<String>| settings_file_path(found, written, sources).map_err(CommandError::Message);
         if let Some(written) = settings.fleet.as_ref().filter(|_| options.fleet.is_none() && !is_fleet_in_environment())
         {
             options.fleet = Some(file(written)?);
@@ -37,7 +38,7 @@ impl LoadedSettings {
             for written in settings.rule_folders.iter().flatten() {
                 let folder = path(written)?;
                 if !found.own {
-                    check_pages_in_repository(&folder).map_err(CommandError::Said)?;
+                    check_pages_in_repository(&folder).map_err(CommandError::Message)?;
                 }
                 options.rules.push(folder);
             }
@@ -74,7 +75,7 @@ impl LoadedSettings {
     /// Returns notes on keys in other settings files that only the run's settings file can set.
     pub(crate) fn ignored_key_notes(&self) -> Vec<String> {
         let others = self.files.iter().enumerate().filter(|(at, _)| Some(*at) != self.run && Some(*at) != self.user);
-        let told = |(_, found): (usize, &SettingsChain)| {
+        let ignored_note = |(_, found): (usize, &SettingsChain)| {
             let own = &found.settings;
             let keys = [
                 ("fleet", own.fleet.is_some()),
@@ -88,7 +89,7 @@ impl LoadedSettings {
                 ("exclude", own.exclude.is_some()),
                 ("trusted-registries", own.trusted_registries.is_some()),
             ];
-            let keys: Vec<&str> = keys.iter().filter(|(_, said)| *said).map(|(key, _)| *key).collect();
+            let keys: Vec<&str> = keys.iter().filter(|(_, is_set)| *is_set).map(|(key, _)| *key).collect();
             let run = self.run_chain().map_or_else(|| "no settings file".to_owned(), SettingsChain::name);
             (!keys.is_empty()).then(|| {
                 format!(
@@ -98,7 +99,7 @@ impl LoadedSettings {
                 )
             })
         };
-        others.filter_map(told).collect()
+        others.filter_map(ignored_note).collect()
     }
 }
 
@@ -107,20 +108,20 @@ pub(crate) fn check_names_in_settings(
     loaded: &LoadedSettings,
     book: Option<&RuleBook>,
     fleet: &Fleet,
-    said: &JudgingArgs,
+    cli_args: &JudgingArgs,
 ) -> Result<(), CommandError> {
     let rules: Vec<&str> = book.unwrap_or(RuleBook::built_in()).pages().flat_map(RulePage::names).collect();
     let pools: Vec<&str> = fleet.pools.iter().map(|pool| pool.name.value.as_str()).collect();
     // Settings speak of the pools of their own fleet, not of any that somebody tries.
     let pools =
-        Some(pools.as_slice()).filter(|_| said.fleet.is_none() && !is_fleet_in_environment() && !fleet.built_in);
-    let mut told = Vec::new();
+        Some(pools.as_slice()).filter(|_| cli_args.fleet.is_none() && !is_fleet_in_environment() && !fleet.built_in);
+    let mut messages = Vec::new();
     for (_, text, settings) in loaded.files.iter().flat_map(|found| &found.chain) {
         if let Err(errors) = settings::check_names(settings, text, KnownNames { rules: &rules, pools }) {
-            told.push(render_diagnostic(errors.as_ref()));
+            messages.push(render_diagnostic(errors.as_ref()));
         }
     }
-    if told.is_empty() { Ok(()) } else { Err(CommandError::Said(told.join("\n"))) }
+    if messages.is_empty() { Ok(()) } else { Err(CommandError::Message(messages.join("\n"))) }
 }
 
 /// Returns a path that a settings file names, resolved against its folder and checked to lie in the repository.
@@ -143,8 +144,8 @@ fn settings_file_path(
     let path = settings_path(found, written, sources)?;
     match path.metadata() {
         Ok(about) if !about.is_file() => {
-            let told = format!("{} is not a regular file", path.display());
-            Err(error_at(sources.get(written.location.source), written.location.span, &told))
+            let message = format!("{} is not a regular file", path.display());
+            Err(error_at(sources.get(written.location.source), written.location.span, &message))
         }
         _ => Ok(path),
     }

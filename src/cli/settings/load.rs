@@ -78,16 +78,16 @@ impl LoadedSettings {
             return Ok(loaded);
         }
         if let Some(path) = config.config.clone().or_else(|| path_from_environment("IMAGELINT_CONFIG")) {
-            loaded.run = Some(loaded.read_chain(&path, true, sources).map_err(CommandError::Said)?);
+            loaded.run = Some(loaded.read_chain(&path, true, sources).map_err(CommandError::Message)?);
             return Ok(loaded);
         }
         if let Some(path) = user_settings_path().filter(|path| path.is_file()) {
-            loaded.user = Some(loaded.read_chain(&path, true, sources).map_err(CommandError::Said)?);
+            loaded.user = Some(loaded.read_chain(&path, true, sources).map_err(CommandError::Message)?);
         }
         loaded.search = true;
         loaded.run = loaded.find_for_path(start.unwrap_or(Path::new(".")), sources);
         match loaded.broken.take() {
-            Some(broken) => Err(CommandError::Said(broken)),
+            Some(broken) => Err(CommandError::Message(broken)),
             None => Ok(loaded),
         }
     }

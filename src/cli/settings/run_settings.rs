@@ -75,7 +75,7 @@ pub(crate) fn assign_to_inputs(
         }
     }
     match loaded.broken.take() {
-        Some(broken) => Err(CommandError::Said(broken)),
+        Some(broken) => Err(CommandError::Message(broken)),
         None => Ok(()),
     }
 }

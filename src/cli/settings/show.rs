@@ -51,7 +51,7 @@ impl SettingOrigins<'_> {
 pub(crate) fn show_settings(
     loaded: &LoadedSettings,
     holds: &JudgingArgs,
-    said: &JudgingArgs,
+    cli_args: &JudgingArgs,
     subjects: &[AnalysisSubject],
     fleet: &str,
     sources: &Sources,
@@ -61,28 +61,29 @@ pub(crate) fn show_settings(
     let flag = |given: bool, name: &'static str| given.then_some(name);
     let path = |path: &Path| path.display().to_string();
     writeln!(out, "# this run")?;
-    let given = flag(said.fleet.is_some(), "--fleet");
+    let given = flag(cli_args.fleet.is_some(), "--fleet");
     let origin = origins.origin_of(given, Some("IMAGELINT_FLEET"), |own| own.fleet.as_ref());
     print_setting(&mut out, "fleet", fleet, &origin)?;
     if let Some(file) = &holds.config.baseline {
-        let origin =
-            origins.origin_of(flag(said.config.baseline.is_some(), "--baseline"), None, |own| own.baseline.as_ref());
+        let origin = origins
+            .origin_of(flag(cli_args.config.baseline.is_some(), "--baseline"), None, |own| own.baseline.as_ref());
         print_setting(&mut out, "baseline", &path(file), &origin)?;
     }
     for folder in &holds.rules {
-        let given = flag(!said.rules.is_empty(), "--rules");
+        let given = flag(!cli_args.rules.is_empty(), "--rules");
         let origin = origins.origin_of(given, None, |own| own.rule_folders.as_ref()?.first());
         print_setting(&mut out, "rule-folders", &path(folder), &origin)?;
     }
-    let origin = origins.origin_of(flag(said.persona.is_some(), "--persona"), None, |own| own.persona.as_ref());
+    let origin = origins.origin_of(flag(cli_args.persona.is_some(), "--persona"), None, |own| own.persona.as_ref());
     print_setting(&mut out, "persona", holds.persona().name(), &origin)?;
-    let origin = origins.origin_of(flag(said.preview, "--preview"), None, |own| own.preview.as_ref());
+    let origin = origins.origin_of(flag(cli_args.preview, "--preview"), None, |own| own.preview.as_ref());
     writeln!(out, "preview = {}  # {}", holds.preview, escape_one_line(&origin))?;
     let level = holds.fail_on().to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-    let origin = origins.origin_of(flag(said.exit.fail_on.is_some(), "--fail-on"), None, |own| own.fail_on.as_ref());
+    let origin =
+        origins.origin_of(flag(cli_args.exit.fail_on.is_some(), "--fail-on"), None, |own| own.fail_on.as_ref());
     print_setting(&mut out, "fail-on", &level, &origin)?;
     if let Some(day) = holds.as_of {
-        let origin = origins.origin_of(flag(said.as_of.is_some(), "--as-of"), None, |own| own.as_of.as_ref());
+        let origin = origins.origin_of(flag(cli_args.as_of.is_some(), "--as-of"), None, |own| own.as_of.as_ref());
         print_setting(&mut out, "as-of", &day.to_string(), &origin)?;
     }
     if let Some(settings) = origins.settings {

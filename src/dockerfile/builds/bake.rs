@@ -113,8 +113,9 @@ impl BakeDefinition {
     fn add_json(&mut self, text: &str) -> Result<(), BuildsError> {
         let value: serde_json::Value = serde_json::from_str(text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
-            let told = error.to_string();
-            let message = told.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&told).to_owned();
+            let error_text = error.to_string();
+            let message =
+                error_text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&error_text).to_owned();
             BuildsError::Broken { message, line, column }
         })?;
         for (kind, labels) in value.as_object().into_iter().flatten() {
@@ -144,10 +145,10 @@ impl BakeDefinition {
     fn builds(&self) -> Result<Vec<ImageBuild>, BuildsError> {
         let context = evaluation_context(&self.variables, &self.functions);
         let mut found: Vec<ImageBuild> = Vec::new();
-        let wanted = self.selected_targets(&context, &mut found);
-        let mut open: VecDeque<(String, bool)> = wanted.into_iter().map(|name| (name, true)).collect();
+        let selected = self.selected_targets(&context, &mut found);
+        let mut open: VecDeque<(String, bool)> = selected.into_iter().map(|name| (name, true)).collect();
         let mut seen: BTreeSet<String> = open.iter().map(|(name, _)| name.clone()).collect();
-        while let Some((target, asked)) = open.pop_front() {
+        while let Some((target, requested)) = open.pop_front() {
             for (name, variables) in self.matrix_targets(&target, &context) {
                 if found.len() >= MAX_BUILDS {
                     return Err(BuildsError::TooBig);
@@ -158,7 +159,7 @@ impl BakeDefinition {
                     Err(why) => {
                         found.push(ImageBuild {
                             recipe: DockerfileSource::Unknown(why),
-                            asked,
+                            requested,
                             ..ImageBuild::new(&target)
                         });
                         break;
@@ -166,7 +167,7 @@ impl BakeDefinition {
                 };
                 let context = context_with_variables(&context, &variables);
                 let own = self.target_attributes(&target, &context);
-                let mut build = ImageBuild { asked, ..build_target(&name, &own, &context) };
+                let mut build = ImageBuild { requested, ..build_target(&name, &own, &context) };
                 let notes = self.evaluation_notes(&target, &own, &context);
                 if let Some(key) = undecided_attribute(&own, &context) {
                     let note = notes.iter().find(|(attribute, _)| attribute == key);
@@ -241,10 +242,10 @@ impl BakeDefinition {
             let concrete: Vec<String> = concrete.cloned().collect();
             return if concrete.is_empty() { self.targets.keys().cloned().collect() } else { concrete };
         }
-        let mut wanted = BTreeSet::new();
+        let mut selected = BTreeSet::new();
         // Without a group of this name, `docker buildx bake` builds the target.
         if self.targets.contains_key("default") && !self.groups.contains_key("default") {
-            wanted.insert("default".to_owned());
+            selected.insert("default".to_owned());
         }
         for (group, written) in &self.groups {
             for targets in written {
@@ -257,18 +258,18 @@ impl BakeDefinition {
                 };
                 for name in names {
                     if self.targets.contains_key(&name) {
-                        wanted.insert(name);
+                        selected.insert(name);
                     } else if !self.groups.contains_key(&name) {
                         // One that a matrix makes.
                         let made =
                             |target: &&String| name.starts_with(target.as_str()) || self.has_name_attribute(target);
-                        wanted
+                        selected
                             .extend(self.targets.keys().filter(|target| self.has_matrix(target)).filter(made).cloned());
                     }
                 }
             }
         }
-        wanted.into_iter().collect()
+        selected.into_iter().collect()
     }
 
     /// Whether a target only serves others: its name begins with `_`, or others inherit from it and it has neither a
@@ -295,13 +296,13 @@ impl BakeDefinition {
     }
 
     /// Merges the attributes of a target, after those that it inherits, into `attributes`.
-    fn merge_inherited(&self, name: &str, context: &Context<'_>, attributes: &mut BakeAttributes, asked: &mut usize) {
-        *asked += 1;
-        let Some(own) = self.targets.get(name).filter(|_| *asked <= MAX_INHERITED_TARGETS) else { return };
+    fn merge_inherited(&self, name: &str, context: &Context<'_>, attributes: &mut BakeAttributes, visited: &mut usize) {
+        *visited += 1;
+        let Some(own) = self.targets.get(name).filter(|_| *visited <= MAX_INHERITED_TARGETS) else { return };
         let parents = own.get("inherits").map(|parents| self.functions.evaluate_calls(parents, context));
         let parents = parents.and_then(|parents| evaluate_list(&parents, context)).unwrap_or_default();
         for parent in parents {
-            self.merge_inherited(&parent, context, attributes, asked);
+            self.merge_inherited(&parent, context, attributes, visited);
         }
         merge_attributes(attributes, own.clone());
     }

@@ -62,8 +62,8 @@ const BASIC_FUNCTIONS: &[(&str, Option<usize>, BuiltinFunction)] = &[
         list.get(at % list.len()).cloned().ok_or_else(|| "the index is out of range".to_owned())
     }),
     ("coalesce", None, |args| {
-        let told = args.iter().find(|one| !matches!(one, Value::Null));
-        told.cloned().ok_or_else(|| "expected a value that is not null".to_owned())
+        let non_null = args.iter().find(|one| !matches!(one, Value::Null));
+        non_null.cloned().ok_or_else(|| "expected a value that is not null".to_owned())
     }),
     ("split", Some(2), |args| {
         Ok(string_argument(&args, 1)?.split(&string_argument(&args, 0)?).map(str::to_owned).collect())
@@ -241,9 +241,9 @@ impl BakeFunctions {
                 Expression::Traversal(one)
             }
             Expression::TemplateExpr(written) => {
-                let told =
+                let evaluated =
                     Template::from_expr(written).ok().and_then(|parts| self.evaluate_template(&parts, context, depth));
-                told.map_or_else(|| expression.clone(), Expression::from)
+                evaluated.map_or_else(|| expression.clone(), Expression::from)
             }
             Expression::FuncCall(call) => {
                 let mut call = call.clone();

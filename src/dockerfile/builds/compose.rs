@@ -58,7 +58,7 @@ fn compose_builds(
         let variables = services.variables_of_file(&file).unwrap_or(variables);
         let mut build = build_service(&name, &written, platform.as_ref(), variables);
         let request = service_gpu_request(&whole, parent_directory(&file), variables, open);
-        build.asked = unread.is_some() || request == ServiceGpuRequest::Made;
+        build.requested = unread.is_some() || request == ServiceGpuRequest::Made;
         build.refuses = request == ServiceGpuRequest::Refused;
         if let Some(why) = missing {
             if written.get("context").is_none() {
@@ -81,21 +81,21 @@ fn build_service(
 ) -> ImageBuild {
     let mut build = ImageBuild::new(name);
     let mut notes = Vec::new();
-    let mut said = |key: &str, value: Option<&Value>| {
+    let mut resolve_value = |key: &str, value: Option<&Value>| {
         let value = substitute_variables(&scalar_text(value?)?, variables);
         if value.is_none() {
             notes.push(format!("`{key}` of service `{name}` is unknown, because a variable in it has no known value"));
         }
         value
     };
-    build.context = said("context", written.get("context")).unwrap_or(build.context);
-    if let Some(path) = said("dockerfile", written.get("dockerfile")) {
+    build.context = resolve_value("context", written.get("context")).unwrap_or(build.context);
+    if let Some(path) = resolve_value("dockerfile", written.get("dockerfile")) {
         build.recipe = DockerfileSource::Path(path);
     }
-    if let Some(inline) = said("dockerfile_inline", written.get("dockerfile_inline")) {
+    if let Some(inline) = resolve_value("dockerfile_inline", written.get("dockerfile_inline")) {
         build.recipe = DockerfileSource::Inline(inline);
     }
-    build.target = said("target", written.get("target"));
+    build.target = resolve_value("target", written.get("target"));
     build.args = build_arguments(written.get("args"), variables);
     let contexts = written.get("additional_contexts").and_then(Value::as_object).into_iter().flatten();
     let context = |(name, value): (&String, &Value)| {
@@ -105,7 +105,7 @@ fn build_service(
     let platforms = written.get("platforms").and_then(Value::as_array).into_iter().flatten();
     build.platforms =
         platforms.filter_map(|platform| substitute_variables(&scalar_text(platform)?, variables)).collect();
-    if let Some(platform) = said("platform", platform).filter(|_| build.platforms.is_empty()) {
+    if let Some(platform) = resolve_value("platform", platform).filter(|_| build.platforms.is_empty()) {
         build.platforms.push(platform);
     }
     build.notes = notes;

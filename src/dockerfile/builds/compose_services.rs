@@ -35,14 +35,15 @@ pub(super) fn parse_compose(text: &str) -> Result<Value, BuildsError> {
     // As compose reads it, `yes` and `on` are words.
     let options = serde_saphyr::options! { strict_booleans: true };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        let told = error.to_string();
-        let told = told.lines().next().unwrap_or("no YAML");
-        let told = told.strip_prefix("error: ").unwrap_or(told);
+        let error_text = error.to_string();
+        let error_text = error_text.lines().next().unwrap_or("no YAML");
+        let error_text = error_text.strip_prefix("error: ").unwrap_or(error_text);
         let number = |number| usize::try_from(number).unwrap_or(usize::MAX);
         let Some((line, column)) = error.location().map(|place| (number(place.line()), number(place.column()))) else {
-            return unreadable_error(told);
+            return unreadable_error(error_text);
         };
-        let message = told.strip_prefix(&format!("line {line} column {column}: ")).unwrap_or(told).to_owned();
+        let message =
+            error_text.strip_prefix(&format!("line {line} column {column}: ")).unwrap_or(error_text).to_owned();
         BuildsError::Broken { message, line, column }
     })
 }
@@ -77,11 +78,12 @@ fn includes_of(file: &Value, place: &str) -> Vec<ComposeInclude> {
     };
     let one = |one: &Value| {
         let paths = texts(one.get("path").unwrap_or(one));
-        let beside = one.get("project_directory").and_then(Value::as_str).map(|folder| join_path(place, folder));
-        let beside = beside.or_else(|| Some(parent_directory(paths.first()?).to_owned()));
+        let project_directory =
+            one.get("project_directory").and_then(Value::as_str).map(|folder| join_path(place, folder));
+        let project_directory = project_directory.or_else(|| Some(parent_directory(paths.first()?).to_owned()));
         let environment = match one.get("env_file") {
             Some(files) => texts(files),
-            None => beside.iter().map(|folder| join_path(folder, ".env")).collect(),
+            None => project_directory.iter().map(|folder| join_path(folder, ".env")).collect(),
         };
         ComposeInclude { paths, environment }
     };

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_are_put_in_as_compose_does_it() {
+    fn variables_are_substituted_as_in_compose() {
         let variables = parse_environment_file("A=1\n# B=2\nexport C=\"x y\" # z\nE=\n D = 4 # four\nnonsense\n");
         assert_eq!(variables.len(), 4, "{variables:?}");
         for (text, expected) in [

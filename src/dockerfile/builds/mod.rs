@@ -52,7 +52,7 @@ pub struct ImageBuild {
     /// Platforms; empty for the requested one.
     pub platforms: Vec<String>,
     /// Whether the build itself is requested; otherwise only other builds need it.
-    pub asked: bool,
+    pub requested: bool,
     /// Whether it disables GPUs that the default runtime of a node would provide.
     pub refuses: bool,
     /// Parts of the definition that could not be evaluated.
@@ -70,7 +70,7 @@ impl ImageBuild {
             contexts: BTreeMap::new(),
             target: None,
             platforms: Vec::new(),
-            asked: true,
+            requested: true,
             refuses: false,
             notes: Vec::new(),
         }

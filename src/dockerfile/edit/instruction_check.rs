@@ -74,7 +74,7 @@ fn touches_instruction(edit: Span, instruction: Span) -> bool {
 /// Returns where an offset of the text is after the edits.
 fn offset_after_edits(at: usize, edits: &[&SourceEdit]) -> usize {
     let before = edits.iter().filter(|edit| edit.span.end <= at && (!edit.span.is_empty() || edit.span.start <= at));
-    let (gone, come) =
-        before.fold((0, 0), |(gone, come), edit| (gone + edit.span.len(), come + edit.replacement.len()));
-    (at + come).saturating_sub(gone)
+    let (removed, come) =
+        before.fold((0, 0), |(removed, come), edit| (removed + edit.span.len(), come + edit.replacement.len()));
+    (at + come).saturating_sub(removed)
 }

@@ -45,11 +45,11 @@ fn sorted_edits(edits: &[SourceEdit]) -> Result<Vec<&SourceEdit>, EditError> {
     let mut list: Vec<&SourceEdit> = edits.iter().collect();
     list.sort_by_key(|edit| edit.span);
     list.dedup();
-    let apart = |pair: &[&SourceEdit]| match pair {
+    let are_disjoint = |pair: &[&SourceEdit]| match pair {
         [one, other] => one.span.end <= other.span.start && one.span != other.span,
         _ => true,
     };
-    if list.windows(2).all(apart) { Ok(list) } else { Err(EditError::Overlap) }
+    if list.windows(2).all(are_disjoint) { Ok(list) } else { Err(EditError::Overlap) }
 }
 
 /// Returns a text after edits, all of which must belong to it.

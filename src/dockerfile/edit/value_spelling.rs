@@ -145,19 +145,19 @@ fn part_replacements(text: &str, leaves: &[Span], old: &str, new: &str) -> Vec<(
 }
 
 /// Returns where a text occurs in the spans, but not inside a longer word or number.
-fn find_whole_words(text: &str, leaves: &[Span], wanted: &str) -> Vec<Span> {
+fn find_whole_words(text: &str, leaves: &[Span], needle: &str) -> Vec<Span> {
     let mut found = Vec::new();
-    if wanted.is_empty() {
+    if needle.is_empty() {
         return found;
     }
     for leaf in leaves {
         let slice = text.get(leaf.start..leaf.end).unwrap_or_default();
-        for (at, _) in slice.match_indices(wanted) {
+        for (at, _) in slice.match_indices(needle) {
             let before = slice.get(..at).and_then(|before| before.chars().next_back());
-            let after = slice.get(at + wanted.len()..).and_then(|after| after.chars().next());
+            let after = slice.get(at + needle.len()..).and_then(|after| after.chars().next());
             let inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
             if !inside(before) && !inside(after) {
-                found.push(Span::new(leaf.start + at, leaf.start + at + wanted.len()));
+                found.push(Span::new(leaf.start + at, leaf.start + at + needle.len()));
             }
         }
     }

@@ -105,7 +105,7 @@ impl LayerScan<'_> {
         }
         // Of a component that was read in part, what was read is not all that counts.
         found.retain(|component, _| !open.contains(component));
-        let mut asked = BTreeSet::new();
+        let mut needed_libraries = BTreeSet::new();
         for (component, mut files) in found {
             retain_active_environments(&mut files, python);
             if component
@@ -118,10 +118,10 @@ impl LayerScan<'_> {
             let by_all =
                 component.as_deref().map(|component| self.libraries_needed_by_all(component, &files, knowledge));
             for file in files {
-                self.record_code_file(component.as_deref(), file, by_all.as_ref(), &mut asked);
+                self.record_code_file(component.as_deref(), file, by_all.as_ref(), &mut needed_libraries);
             }
         }
-        asked
+        needed_libraries
     }
 
     /// Returns the `e_machine` of the programs of the image, if its platform is a supported one.
@@ -150,7 +150,7 @@ impl LayerScan<'_> {
         let evidence = Evidence::Leaf(vec![self.layer_origin(placed.layer, placed.path)]);
         let fact = self.seen.facts.add(FactKey::Code, Some(&file), ValueState::Unknown(why), evidence);
         let (sass, ptx, linkable, isa) = (Vec::new(), Vec::new(), Vec::new(), None);
-        let (unsaid, runtime) = (Some(UnknownCodeKind::Unread), needed_cudart(elf));
+        let (unknown_kind, runtime) = (Some(UnknownCodeKind::Unread), needed_cudart(elf));
         self.seen.code.push(ObservedGpuCode {
             file,
             component,
@@ -159,7 +159,7 @@ impl LayerScan<'_> {
             linkable,
             isa,
             count: 1,
-            unsaid,
+            unknown_kind,
             runtime,
             fact,
         });
@@ -217,7 +217,7 @@ impl LayerScan<'_> {
         component: Option<&str>,
         file: GpuCodeFile<'_>,
         by_all: Option<&BTreeSet<String>>,
-        asked: &mut BTreeSet<String>,
+        needed_libraries: &mut BTreeSet<String>,
     ) {
         let GpuCodeFile { placed, elf, code, .. } = file;
         let path = placed.path;
@@ -237,7 +237,7 @@ impl LayerScan<'_> {
         let isa = registered.flat_map(|containers| &containers.holds.ptx).filter_map(|ptx| ptx.isa_version()).max();
         for ((sass, ptx), count) in code {
             let (file, component, linkable) = (path.to_owned(), own.clone(), std::mem::take(&mut linkable));
-            let (unsaid, runtime) = (None, needed_cudart(elf));
+            let (unknown_kind, runtime) = (None, needed_cudart(elf));
             self.seen.code.push(ObservedGpuCode {
                 file,
                 component,
@@ -246,7 +246,7 @@ impl LayerScan<'_> {
                 linkable,
                 isa,
                 count,
-                unsaid,
+                unknown_kind,
                 runtime,
                 fact,
             });
@@ -258,15 +258,15 @@ impl LayerScan<'_> {
         let unmet = |name: &&String| self.is_unresolved_library(elf, path, name);
         let needs: Vec<String> = elf.needed.iter().filter(counts).filter(unmet).cloned().collect();
         if let Some(missed) = elf.uninspected_needed_part().filter(|_| decides) {
-            let told = format!("{missed}, so the libraries that it requires are unknown");
-            self.note_not_inspected(path, &told);
+            let reason = format!("{missed}, so the libraries that it requires are unknown");
+            self.note_not_inspected(path, &reason);
             let evidence = Evidence::Leaf(vec![self.layer_origin(placed.layer, path)]);
-            let open = ValueState::Unknown(incomplete_reason(&format!("{path}: {told}")));
+            let open = ValueState::Unknown(incomplete_reason(&format!("{path}: {reason}")));
             let fact = self.seen.facts.add(FactKey::FileNeeds, Some(path), open, evidence);
             let file = path.to_owned();
             self.seen.needs.push(ObservedLibraryDependencies { file, component: own, needs, opens: Vec::new(), fact });
         } else if !needs.is_empty() {
-            asked.extend(needs.iter().cloned());
+            needed_libraries.extend(needs.iter().cloned());
             let fact = self.add_fact(FactKey::FileNeeds, path, PrintedValue::List(needs.clone()), placed);
             let file = path.to_owned();
             self.seen.needs.push(ObservedLibraryDependencies { file, component: own, needs, opens: Vec::new(), fact });
@@ -396,14 +396,14 @@ const DRIVER_PREFIXES: [&str; 2] = ["libcuda.so", "libnvidia-"];
 
 impl LayerScan<'_> {
     /// Records the files that the start may need; `asked` are libraries that files with GPU code need.
-    pub(super) fn read_files(&mut self, asked: &BTreeSet<String>) {
+    pub(super) fn read_files(&mut self, needed_libraries: &BTreeSet<String>) {
         let tree = self.tree;
         let floor = self.first_complete_layer();
         let there = |placed: &ImageEntry<'_>| placed.layer >= floor;
         let mut chosen: BTreeSet<String> = tree
             .entries()
             .filter(there)
-            .filter(|placed| is_start_file(placed.path, asked) || has_cuda_soname(*placed))
+            .filter(|placed| is_start_file(placed.path, needed_libraries) || has_cuda_soname(*placed))
             .map(|one| one.path.to_owned())
             .take(MAX_FILES)
             .collect();
@@ -524,7 +524,7 @@ fn collect_links(tree: &MergedLayers, path: &str, links: &mut BTreeSet<String>) 
 }
 
 /// Whether the start may need the file at a path.
-fn is_start_file(path: &str, asked: &BTreeSet<String>) -> bool {
+fn is_start_file(path: &str, needed_libraries: &BTreeSet<String>) -> bool {
     let (folder, name) = split_path(path);
     let versioned =
         |soname: &str| name.strip_prefix(soname).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
@@ -533,7 +533,7 @@ fn is_start_file(path: &str, asked: &BTreeSet<String>) -> bool {
         || DRIVER_PREFIXES.iter().any(|driver| name.starts_with(driver))
         || matches!(folder, "/lib/firmware/nvidia" | "/usr/lib/firmware/nvidia")
         || is_cuda_library(name)
-        || asked.iter().any(|soname| versioned(soname))
+        || needed_libraries.iter().any(|soname| versioned(soname))
 }
 
 /// Whether the soname of a library is in the knowledge tables, whatever its file name.

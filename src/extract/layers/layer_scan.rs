@@ -2,9 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::extract::history;
+use crate::extract::image_config::observe_config_without_history;
+use crate::extract::layers::entrypoint_python;
+use crate::knowledge::Knowledge;
 use crate::layer::{EntryKind, ImageEntry, MergedLayers, SkipReason};
 use crate::model::cause::Cause;
-use crate::model::fact::{Evidence, FactId, FactKey, Observations, Origin, PrintedValue, ValueState};
+use crate::model::fact::{
+    Completeness, Evidence, FactId, FactKey, InspectionDepth, Observations, Origin, PrintedValue, ValueState,
+};
 use crate::model::package::compare_pep440_versions;
 use crate::registry::PulledImage;
 
@@ -37,23 +43,24 @@ pub(super) struct LayerScan<'a> {
 impl LayerScan<'_> {
     /// Notes the layers, and the parts of layers, that were not read.
     pub(super) fn note_missing_layers(&mut self) {
-        for gone in self.missing {
+        for missing_layer in self.missing {
             let whole = &mut self.seen.complete;
             (whole.packages, whole.files, whole.code) = (false, false, false);
-            let told = format!("layer {} was not inspected: {}", self.layer_label(gone.layer), gone.message);
-            self.seen.base_changes.unread.layer.get_or_insert_with(|| incomplete_reason(&told));
-            self.notes.push(told);
+            let note =
+                format!("layer {} was not inspected: {}", self.layer_label(missing_layer.layer), missing_layer.message);
+            self.seen.base_changes.unread.layer.get_or_insert_with(|| incomplete_reason(&note));
+            self.notes.push(note);
         }
         let floor = self.first_complete_layer();
         for (index, layer) in self.tree.layers().iter().enumerate() {
             for missed in layer.missed.iter().filter(|missed| missed.mark != SkipReason::Behind) {
                 let paths = missed.paths.first().map_or_else(String::new, |path| format!(": {path}"));
                 let times = if missed.times > 1 { format!(", {} times", missed.times) } else { String::new() };
-                let told = format!("layer {}: {}{times}{paths}", self.layer_label(index), missed.mark);
+                let note = format!("layer {}: {}{times}{paths}", self.layer_label(index), missed.mark);
                 let whole = &mut self.seen.complete;
                 if missed.mark.may_hide_entries() {
                     (whole.packages, whole.files, whole.code) = (false, false, false);
-                    self.seen.base_changes.unread.layer.get_or_insert_with(|| incomplete_reason(&told));
+                    self.seen.base_changes.unread.layer.get_or_insert_with(|| incomplete_reason(&note));
                 } else if matches!(missed.mark, SkipReason::Sparse | SkipReason::HardLink | SkipReason::LongText) {
                     (whole.packages, whole.code) = (false, false);
                     if index >= floor {
@@ -61,7 +68,7 @@ impl LayerScan<'_> {
                         self.seen.base_changes.unread.files.extend(missed.paths.iter().map(of));
                     }
                 }
-                self.notes.push(told);
+                self.notes.push(note);
             }
         }
     }
@@ -96,13 +103,13 @@ impl LayerScan<'_> {
 
     /// Returns why the content of a layer may be replaced: a layer above it was not read.
     pub(super) fn hidden_reason(&self, layer: usize) -> Option<Cause> {
-        let above = self.missing.iter().find(|gone| gone.layer > layer)?;
+        let above = self.missing.iter().find(|missing_layer| missing_layer.layer > layer)?;
         Some(Cause::LayerAboveNotRead { layer: self.layer_label(above.layer).clone() })
     }
 
     /// Returns the first layer above all that were not read.
     pub(super) fn first_complete_layer(&self) -> usize {
-        self.missing.iter().map(|gone| gone.layer + 1).max().unwrap_or(0)
+        self.missing.iter().map(|missing_layer| missing_layer.layer + 1).max().unwrap_or(0)
     }
 
     /// Returns the origin of a path in a layer, with the history step of the layer.
@@ -150,4 +157,34 @@ fn shorten_step(step: &str) -> String {
 /// Whether two versions are equal, even if written differently.
 pub(super) fn is_same_version(one: &str, other: &str) -> bool {
     one == other || compare_pep440_versions(one, other) == Some(std::cmp::Ordering::Equal)
+}
+
+/// Reads the layers of an image, and returns observations and notes. `tree` has one layer for each of the image,
+/// empty if it is missing.
+pub fn observe_layers(
+    image: &PulledImage,
+    tree: &MergedLayers,
+    missing: &[MissingLayer],
+) -> (Observations, Vec<String>) {
+    let seen = observe_config_without_history(image, InspectionDepth::Layers);
+    let mut audit = LayerScan { image, tree, missing, seen, notes: Vec::new(), several: BTreeMap::new() };
+    audit.seen.complete = Completeness { env: true, packages: true, files: true, code: true, libraries: true };
+    audit.note_missing_layers();
+    audit.note_dangling_hard_links();
+    let steps: BTreeSet<usize> =
+        missing.iter().filter_map(|missing_layer| image.config.layers.get(missing_layer.layer)?.history).collect();
+    history::read_history_installs(image, &mut audit.seen, Knowledge::built_in(), |step| steps.contains(&step));
+    audit.record_cached_packages();
+    let python = entrypoint_python::EntrypointPython::from_image(image, tree);
+    audit.read_packages(&python);
+    let needed_libraries = audit.read_gpu_code(&python);
+    audit.read_files(&needed_libraries);
+    audit.detect_cuda_runtime();
+    let LayerScan { seen, mut notes, .. } = audit;
+    if notes.len() > MAX_NOTES {
+        let more = notes.len() - MAX_NOTES;
+        notes.truncate(MAX_NOTES);
+        notes.push(format!("{more} more items were not inspected"));
+    }
+    (seen, notes)
 }

@@ -9,11 +9,8 @@ mod cuda_runtime;
 mod entrypoint_python;
 mod file_owner;
 mod gpu_code;
-mod interpreter;
 mod layer_scan;
-mod observe;
 mod packages;
 
-pub use self::layer_scan::MissingLayer;
-pub use self::observe::observe_layers;
+pub use self::layer_scan::{MissingLayer, observe_layers};
 pub(super) use self::packages::is_gpu_relevant;

@@ -42,11 +42,11 @@ struct SitePackage<'a> {
 
 /// Whether a folder contains nothing but package metadata. Folders have no slash in front.
 fn has_only_metadata(tree: &MergedLayers, folder: &str) -> bool {
-    let beside = |path: &str| {
+    let is_other_content = |path: &str| {
         let first = path.strip_prefix('/')?.strip_prefix(folder)?.strip_prefix('/')?.split('/').next()?;
         Some(!first.ends_with(".dist-info") && !first.ends_with(".egg-info"))
     };
-    !tree.entries().any(|placed| beside(placed.path) == Some(true))
+    !tree.entries().any(|placed| is_other_content(placed.path) == Some(true))
 }
 
 /// Packages by manager and name, then by folder.
@@ -73,7 +73,9 @@ impl LayerScan<'_> {
                     continue;
                 }
                 RecordLocation::Site(site) => site,
-                RecordLocation::Loose(folder) => PackageDirectory { prefix: folder.clone(), folder, python: None },
+                RecordLocation::OffImportPath(folder) => {
+                    PackageDirectory { prefix: folder.clone(), folder, python: None }
+                }
             };
             for one in list {
                 match one {
@@ -133,11 +135,11 @@ impl LayerScan<'_> {
         // conda's records first: what Python says of its own distributions is nearer to what it imports.
         order.sort_by_key(|(layer, package)| (package.manager != PackageManager::Conda, *layer));
         // What the history tells of layers that were not read lies between those below and those above.
-        let told = std::mem::take(&mut self.seen.packages);
+        let from_history = std::mem::take(&mut self.seen.packages);
         let floor = self.first_complete_layer();
         let (above, below): (Vec<_>, Vec<_>) = order.into_iter().partition(|(layer, _)| *layer >= floor);
         let plain = |list: Vec<(usize, ObservedPackage)>| list.into_iter().map(|(_, package)| package);
-        self.seen.packages.extend(plain(below).chain(told).chain(plain(above)));
+        self.seen.packages.extend(plain(below).chain(from_history).chain(plain(above)));
     }
 
     /// Returns an observed package; its build is set only if it is the same `of_all` environments and nothing may
@@ -174,7 +176,7 @@ impl LayerScan<'_> {
         list: &[FileEvidence],
         order: &mut Vec<(usize, ObservedPackage)>,
     ) {
-        let mut wanted: BTreeSet<&InstalledPackage> = BTreeSet::new();
+        let mut relevant: BTreeSet<&InstalledPackage> = BTreeSet::new();
         for one in list {
             let package = match one {
                 FileEvidence::Package(package) => package,
@@ -186,19 +188,19 @@ impl LayerScan<'_> {
                 _ => continue,
             };
             if is_gpu_relevant(&package.name) {
-                wanted.insert(package);
+                relevant.insert(package);
             }
         }
         let room = MAX_SYSTEM_PACKAGES.saturating_sub(order.len());
-        if wanted.len() > room {
+        if relevant.len() > room {
             self.seen.complete.packages = false;
             self.note_not_inspected(
                 placed.path,
                 &format!("the image contains more than {MAX_SYSTEM_PACKAGES} packages that concern a GPU"),
             );
         }
-        let wanted: BTreeSet<&InstalledPackage> = wanted.into_iter().take(room).collect();
-        for (package, layer) in installed_since(self.tree.layers(), placed, wanted) {
+        let relevant: BTreeSet<&InstalledPackage> = relevant.into_iter().take(room).collect();
+        for (package, layer) in installed_since(self.tree.layers(), placed, relevant) {
             let at = ImageEntry { layer, ..placed };
             let fact = self.add_fact(FactKey::Package, &package.name, PrintedValue::Text(package.version.clone()), at);
             let mut seen = ObservedPackage::new(

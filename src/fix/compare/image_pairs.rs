@@ -36,12 +36,12 @@ pub fn pair_subjects<T>(
     after: Vec<NamedSubject<T>>,
     likeness: SimilarityKeys<'_, T>,
 ) -> Vec<SubjectPair<T>> {
-    let alone = before.len() == 1 && after.len() == 1;
+    let is_single_pair = before.len() == 1 && after.len() == 1;
     let before = before.into_iter().map(Some).collect();
     let after = after.into_iter().map(Some).collect();
     let mut left = UnpairedSubjects { before, after, found: Vec::new() };
     let one = |_: &NamedSubject<T>| Some(String::new());
-    if alone {
+    if is_single_pair {
         left.pair_by_unique_key(&one);
     }
     // One file may hold several stages.

@@ -177,13 +177,13 @@ impl ComparedVerdict {
     }
 
     /// Whether no failure is known, although some GPU code was not inspected.
-    pub fn has_unseen_code(&self) -> bool {
+    pub fn has_uninspected_code(&self) -> bool {
         self.fate == VerdictKind::Starts && !self.not_seen.is_empty()
     }
 
     /// Returns the verdict as a short text, as in the report.
     pub fn short_text(&self) -> String {
-        let word = if self.has_unseen_code() { "no failure found" } else { verdict_kind_label(self.fate) };
+        let word = if self.has_uninspected_code() { "no failure found" } else { verdict_kind_label(self.fate) };
         match (self.fate, &self.outcome, self.route.and_then(StartRoute::label)) {
             (VerdictKind::Starts, _, Some(route)) => format!("{word} ({route})"),
             (VerdictKind::Fails, Some(outcome), _) => format!("{word} {}", outcome.rule_name()),

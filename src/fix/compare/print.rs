@@ -10,23 +10,23 @@ use crate::report::phrases::{NO_FLEET, message_with_pools};
 use crate::report::terminal_colors::{TextStyle, paint};
 
 /// Writes the comparison for a terminal.
-pub fn write_human(told: &Comparison, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
-    for error in &told.errors {
+pub fn write_human(comparison: &Comparison, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
+    for error in &comparison.errors {
         writeln!(out, "{}: {}", escape_one_line(&error.input), escape_one_line(&error.message))?;
     }
-    if told.images.is_empty() {
+    if comparison.images.is_empty() {
         return writeln!(out, "nothing to compare");
     }
-    if told.fleet.built_in {
+    if comparison.fleet.built_in {
         writeln!(out, "{NO_FLEET}\n")?;
     }
-    for note in &told.notes {
+    for note in &comparison.notes {
         writeln!(out, "note: {}", escape_one_line(note))?;
     }
-    if !told.notes.is_empty() {
+    if !comparison.notes.is_empty() {
         writeln!(out)?;
     }
-    for pair in told.images.iter().filter(|pair| told.images.len() == 1 || has_changes(pair)) {
+    for pair in comparison.images.iter().filter(|pair| comparison.images.len() == 1 || has_changes(pair)) {
         writeln!(out, "{}", paint(&escape_one_line(&image_heading(pair)), TextStyle::Strong, color))?;
         for line in &pair.summary {
             writeln!(out, "  {}", escape_one_line(line))?;
@@ -43,7 +43,7 @@ pub fn write_human(told: &Comparison, color: bool, out: &mut dyn io::Write) -> i
         }
         writeln!(out)?;
     }
-    writeln!(out, "{}", escape_one_line(&told.summary.join("; ")))
+    writeln!(out, "{}", escape_one_line(&comparison.summary.join("; ")))
 }
 
 /// Whether there is anything to report about an image.
@@ -121,19 +121,19 @@ fn write_pool_table(pair: &ComparedImage, color: bool, out: &mut dyn io::Write) 
 }
 
 /// Writes the comparison as Markdown, up to the size limit.
-pub fn write_markdown(told: &Comparison, room: MarkdownTarget, out: &mut dyn io::Write) -> io::Result<()> {
+pub fn write_markdown(comparison: &Comparison, room: MarkdownTarget, out: &mut dyn io::Write) -> io::Result<()> {
     // Room for the words that say what is left out.
     const TAIL: usize = 100;
     let mut text = String::from("## imagelint: what the change does to the fleet\n\n");
-    let _ = writeln!(text, "{}", escape_prose(&told.summary.join("; ")));
-    if told.fleet.built_in {
+    let _ = writeln!(text, "{}", escape_prose(&comparison.summary.join("; ")));
+    if comparison.fleet.built_in {
         let _ = writeln!(text, "\n{}", escape_prose(NO_FLEET));
     }
-    let errors = told.errors.iter();
+    let errors = comparison.errors.iter();
     let errors =
         errors.map(|error| format!("\n- not read: {}: {}\n", code_span(&error.input), escape_prose(&error.message)));
     let mut left = 0;
-    for part in errors.chain(told.images.iter().filter(|pair| has_changes(pair)).map(markdown_section)) {
+    for part in errors.chain(comparison.images.iter().filter(|pair| has_changes(pair)).map(markdown_section)) {
         if room.max_comparison_bytes() - TAIL < text.len() + part.len() {
             left += 1;
         } else {

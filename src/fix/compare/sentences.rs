@@ -24,11 +24,11 @@ fn pools_with_change(pools: &[ComparedPool], change: VerdictChange, one: &str, m
 /// Returns the pools that match a condition, followed by the verb.
 fn pools_matching(
     pools: &[ComparedPool],
-    wanted: impl Fn(&ComparedPool) -> bool,
+    predicate: impl Fn(&ComparedPool) -> bool,
     one: &str,
     many: &str,
 ) -> Option<String> {
-    let names: Vec<&str> = pools.iter().filter(|pool| wanted(pool)).map(|pool| pool.pool.as_str()).collect();
+    let names: Vec<&str> = pools.iter().filter(|pool| predicate(pool)).map(|pool| pool.pool.as_str()).collect();
     match names.len() {
         0 => None,
         1 => Some(format!("pool {} {one}", quoted_list(&names))),
@@ -39,8 +39,8 @@ fn pools_matching(
 /// Returns what a change does to the verdicts on these pools.
 pub fn verdict_changes(pools: &[ComparedPool]) -> Vec<String> {
     let breaks = pools_with_change(pools, VerdictChange::Breaks, "breaks", "break");
-    let unseen = |pool: &ComparedPool| pool.after.as_ref().is_some_and(ComparedVerdict::has_unseen_code);
-    let works = |pool: &ComparedPool, seen: bool| pool.change == VerdictChange::Works && unseen(pool) != seen;
+    let is_uninspected = |pool: &ComparedPool| pool.after.as_ref().is_some_and(ComparedVerdict::has_uninspected_code);
+    let works = |pool: &ComparedPool, seen: bool| pool.change == VerdictChange::Works && is_uninspected(pool) != seen;
     let seen = pools_matching(pools, |pool| works(pool, true), "newly works", "newly work");
     let far = ("newly shows no failure", "newly show no failure");
     let far = pools_matching(pools, |pool| works(pool, false), far.0, far.1);
@@ -59,17 +59,17 @@ pub fn verdict_changes(pools: &[ComparedPool]) -> Vec<String> {
 
 /// Returns the verdicts on an image that is new.
 pub(super) fn verdicts_of_new_image(pools: &[ComparedPool]) -> Vec<String> {
-    let told = |wanted: &dyn Fn(&ComparedVerdict) -> bool, verb: &str| {
-        let ends = |pool: &&ComparedPool| pool.after.as_ref().is_some_and(wanted);
+    let describe = |predicate: &dyn Fn(&ComparedVerdict) -> bool, verb: &str| {
+        let ends = |pool: &&ComparedPool| pool.after.as_ref().is_some_and(predicate);
         let names: Vec<&str> = pools.iter().filter(ends).map(|pool| pool.pool.as_str()).collect();
         (!names.is_empty()).then(|| format!("{verb} on {}", quoted_list(&names)))
     };
     let all = [
-        told(&|end| end.fate == VerdictKind::Starts && !end.has_unseen_code(), "starts"),
-        told(&ComparedVerdict::has_unseen_code, "no failure found"),
-        told(&|end| end.fate == VerdictKind::Fails, "fails"),
-        told(&|end| end.fate == VerdictKind::Depends, "may fail"),
-        told(&|end| end.fate == VerdictKind::Undetermined, "unknown"),
+        describe(&|end| end.fate == VerdictKind::Starts && !end.has_uninspected_code(), "starts"),
+        describe(&ComparedVerdict::has_uninspected_code, "no failure found"),
+        describe(&|end| end.fate == VerdictKind::Fails, "fails"),
+        describe(&|end| end.fate == VerdictKind::Depends, "may fail"),
+        describe(&|end| end.fate == VerdictKind::Undetermined, "unknown"),
     ];
     all.into_iter().flatten().collect()
 }
@@ -120,29 +120,29 @@ pub fn summarize_images(pairs: &[ComparedImage]) -> Vec<String> {
         let pools = |pair: &ComparedImage| -> Vec<String> {
             pair.pools.iter().filter(|pool| pool.change == change).map(|pool| pool.pool.clone()).collect()
         };
-        let told = |pair: &ComparedImage| {
+        let describe_pair = |pair: &ComparedImage| {
             let pools = pools(pair);
             let names: Vec<&str> = pools.iter().map(String::as_str).collect();
             (!names.is_empty()).then(|| format!("`{}` on {}", pair.name, quoted_list(&names)))
         };
-        pairs.iter().filter_map(told).collect()
+        pairs.iter().filter_map(describe_pair).collect()
     };
     let sentence = |verb: &str, change: VerdictChange| image_list(verb, with(change));
     let otherwise = |pair: &&ComparedImage| pair.pools.iter().any(|pool| pool.change != VerdictChange::Same);
     let changed = pairs.iter().filter(otherwise).count();
-    let mut told = vec![format!("{changed} of {} change", pluralize(pairs.len(), "image"))];
-    told.push(sentence("breaks", VerdictChange::Breaks).unwrap_or_else(|| "nothing breaks".to_owned()));
+    let mut sentences = vec![format!("{changed} of {} change", pluralize(pairs.len(), "image"))];
+    sentences.push(sentence("breaks", VerdictChange::Breaks).unwrap_or_else(|| "nothing breaks".to_owned()));
     let arrived = new_starting_images(pairs);
     match sentence("newly works", VerdictChange::Works) {
-        Some(works) => told.push(works),
-        None if arrived.is_none() => told.push("nothing newly works".to_owned()),
+        Some(works) => sentences.push(works),
+        None if arrived.is_none() => sentences.push("nothing newly works".to_owned()),
         None => {}
     }
-    told.extend(arrived);
-    told.extend(sentence("now may fail or is unknown", VerdictChange::Unsure));
+    sentences.extend(arrived);
+    sentences.extend(sentence("now may fail or is unknown", VerdictChange::Unsure));
     let renamed = |pair: &ComparedImage| pair.renamed_from.as_ref().map(|from| format!("`{from}` to `{}`", pair.name));
-    told.extend(image_list("renamed", pairs.iter().filter_map(renamed).collect()));
-    told
+    sentences.extend(image_list("renamed", pairs.iter().filter_map(renamed).collect()));
+    sentences
 }
 
 /// Returns the sentence that lists added or removed pools.
@@ -163,11 +163,11 @@ fn image_list(word: &str, mut images: Vec<String>) -> Option<String> {
 /// Returns the sentence that lists the images that are new and start, with their pools.
 fn new_starting_images(pairs: &[ComparedImage]) -> Option<String> {
     let starts = |pool: &&ComparedPool| pool.after.as_ref().is_some_and(|end| end.fate == VerdictKind::Starts);
-    let told = |pair: &ComparedImage| {
+    let describe_pair = |pair: &ComparedImage| {
         let names: Vec<&str> = pair.pools.iter().filter(starts).map(|pool| pool.pool.as_str()).collect();
         (pair.before.is_none() && !names.is_empty()).then(|| format!("`{}` on {}", pair.name, quoted_list(&names)))
     };
-    image_list("is new and starts", pairs.iter().filter_map(told).collect())
+    image_list("is new and starts", pairs.iter().filter_map(describe_pair).collect())
 }
 
 /// Whether the driver `after` is newer than `before`.
@@ -253,9 +253,9 @@ mod tests {
     }
 
     #[test]
-    fn unseen_code_is_mentioned_only_for_starts() {
-        let on = |pool: &str, fate: &str, unseen: bool| {
-            let not_seen = if unseen { vec!["GPU code of x".to_owned()] } else { Vec::new() };
+    fn uninspected_code_is_mentioned_only_for_starts() {
+        let on = |pool: &str, fate: &str, uninspected: bool| {
+            let not_seen = if uninspected { vec!["GPU code of x".to_owned()] } else { Vec::new() };
             let (before, after) =
                 (Some(verdict_with("fails", None)), Some(ComparedVerdict { not_seen, ..verdict_with(fate, None) }));
             ComparedPool {
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn driver_changes_compare_version_numbers() {
-        let told = |before: Option<&str>, after: Option<&str>, all| {
+        let describe_change = |before: Option<&str>, after: Option<&str>, all| {
             let [before, after] = [before, after].map(|driver| driver.map(str::to_owned));
             let pools = vec!["a".to_owned(), "b".to_owned()];
             let one = MinimumDriverComparison {
@@ -305,12 +305,12 @@ mod tests {
                 MinimumDriverComparison { older_before: Some(older.clone()), older_after: Some(older), ..one.clone() };
             let [plain, more] = [one, more].map(|one| driver_changes(&[one], all).join(""));
             // What did start says nothing of what does.
-            let told = if more == plain {
+            let suffix = if more == plain {
                 ""
             } else {
                 "; it also starts with some older drivers from 470.57.02 on (forward-compat)"
             };
-            assert_eq!(format!("{plain}{told}"), more);
+            assert_eq!(format!("{plain}{suffix}"), more);
             assert_eq!(plain == more, plain.contains("no longer starts"), "{plain}");
             plain
         };
@@ -321,7 +321,7 @@ mod tests {
             (None, Some("535.54"), 2, "starts with driver 535.54 or newer; it started with no driver before"),
             (Some("535.54"), None, 2, "no longer starts with any driver; it started with driver 535.54 or newer"),
         ] {
-            assert_eq!(told(before, after, all), expected);
+            assert_eq!(describe_change(before, after, all), expected);
         }
     }
 }

@@ -114,10 +114,10 @@ impl<'a> HostsByRelease<'a> {
     }
 
     /// Returns whether one image starts with any release.
-    fn driver_support(&self, asked: &mut ReleaseGroups<'_>) -> DriverSupport {
+    fn driver_support(&self, groups: &mut ReleaseGroups<'_>) -> DriverSupport {
         let mut open = self.releases.is_empty();
-        for at in asked.distinguishable_releases().to_vec() {
-            match asked.result_with_release(at, self.hosts_with_release(at), self.knowledge) {
+        for at in groups.distinguishable_releases().to_vec() {
+            match groups.result_with_release(at, self.hosts_with_release(at), self.knowledge) {
                 SubjectResult::Starts(_) => return DriverSupport::Starts,
                 SubjectResult::Open => open = true,
                 SubjectResult::Fails | SubjectResult::Nothing => {}
@@ -128,14 +128,15 @@ impl<'a> HostsByRelease<'a> {
 
     /// Returns the minimum driver with which all of these images start.
     pub fn minimum_driver(&self, images: &[&SubjectImages]) -> MinimumDriver {
-        let mut asked: Vec<ReleaseGroups<'_>> = images.iter().map(|images| self.release_groups(images)).collect();
-        self.last_start_range(&mut asked).map_or_else(|none| none, |(first, _)| MinimumDriver::From(first))
+        let mut groups_by_image: Vec<ReleaseGroups<'_>> =
+            images.iter().map(|images| self.release_groups(images)).collect();
+        self.last_start_range(&mut groups_by_image).map_or_else(|none| none, |(first, _)| MinimumDriver::From(first))
     }
 
     /// Whether all of these images start with the release at an index.
     fn all_start(&self, images: &mut [ReleaseGroups<'_>], at: usize) -> bool {
         let hosts = self.hosts_with_release(at);
-        let fails = images.iter_mut().position(|asked| !asked.starts_with_release(at, hosts, self.knowledge));
+        let fails = images.iter_mut().position(|groups| !groups.starts_with_release(at, hosts, self.knowledge));
         // What a driver was too old for is asked first of the next.
         if let Some(one) = fails {
             images.swap(0, one);
@@ -146,9 +147,9 @@ impl<'a> HostsByRelease<'a> {
     /// Returns the oldest release below a minimum with which all of these images start.
     fn oldest_below(&self, images: &mut [ReleaseGroups<'_>], least: DriverVersion) -> Option<DriverVersion> {
         let end = self.releases.partition_point(|release| *release < least);
-        let told: BTreeSet<usize> =
-            images.iter().flat_map(|asked| asked.distinguishable_releases().iter().copied()).collect();
-        let tried: Vec<usize> = told.into_iter().filter(|at| *at < end).collect();
+        let distinguishable: BTreeSet<usize> =
+            images.iter().flat_map(|groups| groups.distinguishable_releases().iter().copied()).collect();
+        let tried: Vec<usize> = distinguishable.into_iter().filter(|at| *at < end).collect();
         let place = tried.iter().position(|at| self.all_start(images, *at))?;
         // What lies between two that are told apart is tried one by one.
         let first = place.checked_sub(1).and_then(|before| tried.get(before)).map_or(0, |at| at + 1);
@@ -167,7 +168,7 @@ impl<'a> HostsByRelease<'a> {
         let place = |of: usize| tried.get(of).copied();
         let row = last_unbroken_range(tried.len(), |of| place(of).is_some_and(&mut start));
         let Some(first) = place(row.start).filter(|_| !row.is_empty()) else {
-            let open = images.iter_mut().any(|asked| self.driver_support(asked) == DriverSupport::Open);
+            let open = images.iter_mut().any(|groups| self.driver_support(groups) == DriverSupport::Open);
             return Err(if open { MinimumDriver::Open } else { MinimumDriver::Never });
         };
         // What lies between two that are told apart is tried one by one.
@@ -295,10 +296,10 @@ pub fn common_minimum_driver(
     let mut able: Vec<ReleaseGroups<'_>> = Vec::new();
     for (at, (images, kind)) in images.iter().enumerate() {
         let ability = *alike.entry(*kind).or_insert_with(|| {
-            let mut asked = drivers.release_groups(images);
-            let ability = drivers.driver_support(&mut asked);
+            let mut groups = drivers.release_groups(images);
+            let ability = drivers.driver_support(&mut groups);
             if ability == DriverSupport::Starts {
-                able.push(asked);
+                able.push(groups);
             }
             ability
         });
@@ -350,7 +351,7 @@ pub(super) struct ReleaseGroups<'i> {
     /// Index of the first release of each group, the oldest first.
     begins: Vec<usize>,
     /// The cached results of each group.
-    told: Vec<ReleaseGroupResult>,
+    results: Vec<ReleaseGroupResult>,
     /// Index of the host that most recently did not start.
     doubt: usize,
 }
@@ -371,7 +372,7 @@ impl<'i> ReleaseGroups<'i> {
             // Each release of a module is for modules of its own.
             (0..releases.len()).collect()
         };
-        Self { images, telling, told: vec![ReleaseGroupResult::default(); begins.len()], begins, doubt: 0 }
+        Self { images, telling, results: vec![ReleaseGroupResult::default(); begins.len()], begins, doubt: 0 }
     }
 
     /// Returns the indices of the releases that may be distinguished, the newest first.
@@ -382,7 +383,7 @@ impl<'i> ReleaseGroups<'i> {
     /// Returns the result with the release at an index, on these hosts; the route of a start is not exact.
     pub(super) fn result_with_release(&mut self, at: usize, hosts: &[Host], knowledge: Knowledge) -> SubjectResult {
         let row = self.group_of(at);
-        if let Some(known) = self.told.get(row).and_then(|told| told.end) {
+        if let Some(known) = self.results.get(row).and_then(|result| result.end) {
             return known;
         }
         let (starts, end) = self.images.quick_result_on_hosts(hosts, knowledge, &mut self.doubt);
@@ -393,7 +394,7 @@ impl<'i> ReleaseGroups<'i> {
     /// Whether the image starts with the release at an index, on all of these hosts.
     pub(super) fn starts_with_release(&mut self, at: usize, hosts: &[Host], knowledge: Knowledge) -> bool {
         let row = self.group_of(at);
-        if let Some(known) = self.told.get(row).and_then(|told| told.starts) {
+        if let Some(known) = self.results.get(row).and_then(|result| result.starts) {
             return known;
         }
         let starts = self.images.starts_on_hosts(hosts, knowledge, &mut self.doubt);
@@ -407,9 +408,9 @@ impl<'i> ReleaseGroups<'i> {
     }
 
     /// Stores the result of a group.
-    fn store_result(&mut self, row: usize, told: ReleaseGroupResult) {
-        if let Some(place) = self.told.get_mut(row) {
-            *place = told;
+    fn store_result(&mut self, row: usize, result: ReleaseGroupResult) {
+        if let Some(place) = self.results.get_mut(row) {
+            *place = result;
         }
     }
 }

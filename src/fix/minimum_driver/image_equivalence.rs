@@ -40,8 +40,8 @@ pub(super) fn image_equivalence_key(image: &ImageFacts) -> String {
     let rest = (build, platforms, env, needs, base, base_cuda, components, callers, code_floors);
     let rest = (rest, gpu_content, made_for);
     let mut met = FactNumbering::default();
-    let mut told = String::new();
-    met.write_renumbered(&format!("{files:?} {rest:?}"), &mut told);
+    let mut key = String::new();
+    met.write_renumbered(&format!("{files:?} {rest:?}"), &mut key);
     let mut at = 0;
     while let Some(id) = met.order.get(at).copied() {
         let entry = facts.get(id);
@@ -49,10 +49,10 @@ pub(super) fn image_equivalence_key(image: &ImageFacts) -> String {
             Evidence::Leaf(_) => None,
             Evidence::Derived { by, from, row } => Some((by, from, row.map(|row| (row.table, row.row)))),
         };
-        met.write_renumbered(&format!("\n{:?} {:?} {:?} {by:?}", entry.key, entry.subject, entry.state), &mut told);
+        met.write_renumbered(&format!("\n{:?} {:?} {:?} {by:?}", entry.key, entry.subject, entry.state), &mut key);
         at += 1;
     }
-    told
+    key
 }
 
 /// Numbers of facts in the order of their first occurrence.
@@ -64,12 +64,12 @@ struct FactNumbering {
 
 impl FactNumbering {
     /// Writes a text with its fact ids renumbered in the order of their occurrence; quoted text is unchanged.
-    fn write_renumbered(&mut self, text: &str, told: &mut String) {
+    fn write_renumbered(&mut self, text: &str, out: &mut String) {
         let mut rest = text;
         let mut quoted = false;
         while let Some(at) = rest.find(['"', '\\', 'F']) {
             let (before, found) = rest.split_at(at);
-            told.push_str(before);
+            out.push_str(before);
             let number = found.strip_prefix(FACT_ID_PREFIX).filter(|_| !quoted).and_then(|rest| rest.split_once(')'));
             if let Some((id, behind)) = number.and_then(|(digits, behind)| Some((FactId(digits.parse().ok()?), behind)))
             {
@@ -78,7 +78,7 @@ impl FactNumbering {
                     self.order.len() - 1
                 });
                 // Writing into a text cannot fail.
-                let _ = write!(told, "#{place}");
+                let _ = write!(out, "#{place}");
                 rest = behind;
                 continue;
             }
@@ -87,10 +87,10 @@ impl FactNumbering {
             quoted ^= found.starts_with('"');
             let end = found.char_indices().nth(signs).map_or(found.len(), |(end, _)| end);
             let (own, behind) = found.split_at(end);
-            told.push_str(own);
+            out.push_str(own);
             rest = behind;
         }
-        told.push_str(rest);
+        out.push_str(rest);
     }
 }
 
@@ -100,11 +100,11 @@ mod tests {
 
     /// Returns texts with their fact ids renumbered.
     fn renumbered(texts: &[&str]) -> String {
-        let (mut met, mut told) = (FactNumbering::default(), String::new());
+        let (mut met, mut out) = (FactNumbering::default(), String::new());
         for text in texts {
-            met.write_renumbered(text, &mut told);
+            met.write_renumbered(text, &mut out);
         }
-        told
+        out
     }
 
     #[test]

@@ -139,10 +139,10 @@ impl SubjectImages {
     /// start reads and the facts behind it, without their location and without other content.
     pub fn equivalence_key(&self) -> String {
         let all = self.builds.iter().flat_map(|(platform, all)| all.iter().map(move |one| (platform, one)));
-        let told: Vec<String> = all
+        let keys: Vec<String> = all
             .map(|(platform, image)| format!("{platform} {}", image_equivalence::image_equivalence_key(image)))
             .collect();
-        told.join("\n")
+        keys.join("\n")
     }
 
     /// Returns every release that is named by the tables, by the images, or by the requirements of a pool.

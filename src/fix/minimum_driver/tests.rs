@@ -11,7 +11,7 @@ use crate::{extract, fleet};
 /// Indices as a text: `#` satisfies the predicate, `.` does not.
 #[test]
 fn the_last_unbroken_range_is_tested_no_further_than_necessary() {
-    for (places, expected, asked) in [
+    for (places, expected, expected_calls) in [
         ("..####", 2..6, 5),
         ("##.###", 3..6, 4),
         ("#..##..", 3..5, 5),
@@ -26,7 +26,7 @@ fn the_last_unbroken_range_is_tested_no_further_than_necessary() {
             count += 1;
             places.as_bytes()[at] == b'#'
         });
-        assert_eq!((row, count), (expected, asked), "{places}");
+        assert_eq!((row, count), (expected, expected_calls), "{places}");
     }
 }
 
@@ -77,10 +77,10 @@ fn the_minimum_equals_a_test_of_every_release() {
     );
     let stub = format!("{complete}cuda_runtime = \"12.4\"\n[env]\nNVIDIA_DRIVER_CAPABILITIES = \"graphics\"\n");
     let base = "base = \"nvidia/cuda:12.8.1-runtime-ubuntu22.04\"\n".to_owned();
-    let unseen = "base = \"example.com/team/base:1\"\n[packages.pip]\ntorch = \"2.7.0+cu128\"\n".to_owned();
+    let uninspected = "base = \"example.com/team/base:1\"\n[packages.pip]\ntorch = \"2.7.0+cu128\"\n".to_owned();
     let nothing = complete.to_owned();
-    let mut told: Vec<MinimumDriver> = Vec::new();
-    for image in [torch, bound, compat, stub, base, unseen, nothing] {
+    let mut results: Vec<MinimumDriver> = Vec::new();
+    for image in [torch, bound, compat, stub, base, uninspected, nothing] {
         let images = subject_images(&image);
         for fields in [
             "gpu = \"T4\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"",
@@ -91,12 +91,15 @@ fn the_minimum_equals_a_test_of_every_release() {
             let pool = read_pool(fields);
             let found = minimum_driver(&images, &pool, knowledge);
             assert_eq!(found, minimum_driver_in_full(&images, &pool, knowledge), "{image} on {fields}");
-            told.push(found);
+            results.push(found);
         }
     }
-    let kinds = |kind: fn(&MinimumDriver) -> bool| told.iter().filter(|one| kind(one)).count();
-    assert!(kinds(|one| matches!(one, MinimumDriver::From(_))) > 3, "{told:?}");
-    assert!(kinds(|one| *one == MinimumDriver::Never) > 3 && kinds(|one| *one == MinimumDriver::Open) > 0, "{told:?}");
+    let kinds = |kind: fn(&MinimumDriver) -> bool| results.iter().filter(|one| kind(one)).count();
+    assert!(kinds(|one| matches!(one, MinimumDriver::From(_))) > 3, "{results:?}");
+    assert!(
+        kinds(|one| *one == MinimumDriver::Never) > 3 && kinds(|one| *one == MinimumDriver::Open) > 0,
+        "{results:?}"
+    );
 }
 
 #[test]
@@ -108,8 +111,8 @@ fn an_open_pool_is_tested_with_fewer_releases_and_the_same_result() {
     let newest = *drivers.last().expect("a release");
     let hosts = with_driver(&any, newest).hosts(knowledge, None).len();
     assert!(hosts * drivers.len() > MAX_REPLAYS, "few nodes: {hosts} with {} releases", drivers.len());
-    let told = images.distinguishable_releases(&any, &drivers, knowledge);
-    assert!(told.len() < drivers.len(), "{} of {}", told.len(), drivers.len());
+    let distinguishable = images.distinguishable_releases(&any, &drivers, knowledge);
+    assert!(distinguishable.len() < drivers.len(), "{} of {}", distinguishable.len(), drivers.len());
     assert_eq!(minimum_driver(&images, &any, knowledge), minimum_driver_in_full(&images, &any, knowledge));
 }
 
@@ -127,14 +130,14 @@ fn releases_of_one_group_have_the_same_result() {
         {
             let pool = read_pool(fields);
             let releases = releases_for_pool(&pool, knowledge);
-            let mut asked = ReleaseGroups::new(&images, &pool, &releases, knowledge);
+            let mut groups = ReleaseGroups::new(&images, &pool, &releases, knowledge);
             let mut kinds: Vec<SubjectResult> = Vec::new();
             for (at, release) in releases.iter().enumerate() {
                 let hosts = with_driver(&pool, *release).hosts(knowledge, None);
                 let (starts, end) = images.quick_result_on_hosts(&hosts, knowledge, &mut 0);
-                assert_eq!(asked.result_with_release(at, &hosts, knowledge), end, "{text} with {release} on {fields}");
+                assert_eq!(groups.result_with_release(at, &hosts, knowledge), end, "{text} with {release} on {fields}");
                 assert_eq!(
-                    asked.starts_with_release(at, &hosts, knowledge),
+                    groups.starts_with_release(at, &hosts, knowledge),
                     starts,
                     "{text} with {release} on {fields}"
                 );

@@ -53,17 +53,18 @@ pub fn survey_builds(
             components.push(search.component_needs(groups));
         }
     }
-    let told = images.iter().zip(&own).zip(components);
-    told.map(|((image, own), components)| model::ImageNeeds {
-        name: name.to_owned(),
-        platform: platform.to_owned(),
-        build: own.build.clone(),
-        platforms: image.platforms.known().cloned().unwrap_or_default(),
-        summary: summary_sentence(&components, own, knowledge),
-        newest_driver: drivers.last().map(ToString::to_string),
-        components,
-    })
-    .collect()
+    let builds = images.iter().zip(&own).zip(components);
+    builds
+        .map(|((image, own), components)| model::ImageNeeds {
+            name: name.to_owned(),
+            platform: platform.to_owned(),
+            build: own.build.clone(),
+            platforms: image.platforms.known().cloned().unwrap_or_default(),
+            summary: summary_sentence(&components, own, knowledge),
+            newest_driver: drivers.last().map(ToString::to_string),
+            components,
+        })
+        .collect()
 }
 
 /// Returns the indices of the drivers that the start-up of an image can distinguish, oldest first.
@@ -76,12 +77,12 @@ fn distinct_driver_indices(image: &ImageFacts, drivers: &[DriverVersion], knowle
 /// Returns the image as its build for one platform, where it supports that platform or any.
 fn image_for_platform(image: &ImageFacts, platform: &str) -> ImageFacts {
     let mut own = image.clone();
-    let asked = match &image.platforms.state {
+    let is_supported = match &image.platforms.state {
         ValueState::Known(list) => list.iter().any(|one| one.starts_with(platform)),
         ValueState::Absent { .. } => true,
         ValueState::Unknown(_) => false,
     };
-    if asked {
+    if is_supported {
         own.platforms.state = ValueState::Known(vec![platform.to_owned()]);
     }
     own
@@ -487,12 +488,12 @@ fn is_jetson(group: &GpuGroupNeeds) -> bool {
 fn capability_rows(
     components: &[ComponentNeeds],
     knowledge: Knowledge,
-    wanted: impl Fn(&GpuGroupNeeds) -> bool,
+    predicate: impl Fn(&GpuGroupNeeds) -> bool,
 ) -> CapabilityRows {
     let mut rows = CapabilityRows::new();
     for component in components {
         let mut own: BTreeMap<ComputeCapability, ((bool, CapabilityResult), CapabilityRow)> = BTreeMap::new();
-        for group in component.groups.iter().filter(|group| wanted(group) && !is_other_platform(group)) {
+        for group in component.groups.iter().filter(|group| predicate(group) && !is_other_platform(group)) {
             for gpu in group.gpus.iter().filter_map(|name| knowledge.gpu(name)) {
                 let row = CapabilityRow {
                     architecture: gpu.architecture,
@@ -566,10 +567,10 @@ fn container_launches(group: &GpuGroupNeeds) -> impl Iterator<Item = &LaunchNeed
 /// Returns the names of architectures with matching rows; partial matches list their capabilities in brackets.
 fn architecture_names(
     rows: &CapabilityRows,
-    wanted: impl Fn(&ComputeCapability, &CapabilityRow) -> bool,
+    predicate: impl Fn(&ComputeCapability, &CapabilityRow) -> bool,
 ) -> Vec<String> {
     let mut names: Vec<(&str, Vec<String>)> = Vec::new();
-    for (capability, row) in rows.iter().filter(|(capability, row)| wanted(capability, row)) {
+    for (capability, row) in rows.iter().filter(|(capability, row)| predicate(capability, row)) {
         match names.iter_mut().find(|(name, _)| *name == row.architecture) {
             Some((_, own)) => own.push(capability.to_string()),
             None => names.push((row.architecture, vec![capability.to_string()])),

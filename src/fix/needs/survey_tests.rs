@@ -36,14 +36,14 @@ fn images() -> Vec<ImageFacts> {
 }
 
 #[test]
-fn drivers_that_are_told_apart_tell_what_all_of_them_do() {
+fn distinct_drivers_represent_all_drivers() {
     let knowledge = Knowledge::built_in();
     let drivers = all_driver_releases(knowledge);
     let maker = SurveyHostBuilder { platform: "linux/amd64", drivers: &drivers, as_of: None, knowledge };
     let (sources, images) = (Sources::default(), images());
     let telling: Vec<Vec<usize>> =
         images.iter().map(|image| distinct_driver_indices(image, &drivers, knowledge)).collect();
-    let (mut several, mut asked) = (0, 0);
+    let (mut several, mut total) = (0, 0);
     for kind in group_equivalent_gpus(knowledge).iter().step_by(7) {
         let mut ways = launch_setups(kind, knowledge);
         let oldest = knowledge.container_toolkits().first().map(|row| row.sample);
@@ -61,12 +61,12 @@ fn drivers_that_are_told_apart_tell_what_all_of_them_do() {
                     };
                     let all = search.driver_runs_at(&hosts, 0..hosts.len());
                     assert_eq!(search.driver_runs(&hosts), all, "{} {way:?} {:?}", kind.capability, image.env);
-                    (several, asked) = (several + usize::from(all.len() > 2), asked + 1);
+                    (several, total) = (several + usize::from(all.len() > 2), total + 1);
                 }
             }
         }
     }
-    assert!(several > asked / 4, "{several} of {asked} end in more ways than two");
+    assert!(several > total / 4, "{several} of {total} end in more ways than two");
     assert!(telling.iter().all(|places| places.len() < drivers.len()), "nothing is left out");
 }
 

@@ -73,8 +73,10 @@ impl BaseConstraint {
             return Ok(Self::Repository(repository));
         }
         let hint = nearest_word(&repository, known.iter().copied());
-        let hint =
-            hint.map_or_else(|| format!("it has {}", known.join(", ")), |meant| format!("did you mean `{meant}`?"));
+        let hint = hint.map_or_else(
+            || format!("it has {}", known.join(", ")),
+            |suggestion| format!("did you mean `{suggestion}`?"),
+        );
         Err(format!(
             "the compatibility database of {} has no tags of `{repository}`; {hint}",
             knowledge.newest_source_date()
@@ -107,7 +109,7 @@ fn known_repositories(knowledge: Knowledge) -> Vec<&'static str> {
 /// Selects base images for chosen releases.
 #[derive(Clone, Copy)]
 pub(super) struct BaseSelector<'a> {
-    pub(super) wanted: &'a BaseConstraint,
+    pub(super) constraint: &'a BaseConstraint,
     pub(super) python: Option<&'a str>,
     pub(super) archs: &'a [String],
     pub(super) known: &'a ReleaseCache,
@@ -120,8 +122,8 @@ impl BaseSelector<'_> {
         if let Some(row) = choices.iter().find_map(|choice| choice.within) {
             let reference = format!("{}:{}", row.repository, row.tag);
             // Which Python it has is not in the tables: one that all of it has wheels for it must be able to have.
-            let alone = choices.len() == 1 || self.has_common_python(choices);
-            let fits = alone && self.wanted.allows_repository(row.repository) && self.python.is_none();
+            let is_compatible = choices.len() == 1 || self.has_common_python(choices);
+            let fits = is_compatible && self.constraint.allows_repository(row.repository) && self.python.is_none();
             let built = row.arches.is_empty() || self.archs.iter().all(|arch| row.arches.contains(&arch.as_str()));
             let base = BaseCandidate {
                 reference,
@@ -135,7 +137,7 @@ impl BaseSelector<'_> {
             };
             return if fits && built { vec![base] } else { Vec::new() };
         }
-        if let BaseConstraint::Exactly(reference) = self.wanted {
+        if let BaseConstraint::Exactly(reference) = self.constraint {
             return self.requested_image(reference, choices).into_iter().collect();
         }
         let mut found = if choices.is_empty() { Vec::new() } else { self.images_without_cuda(choices) };
@@ -143,7 +145,7 @@ impl BaseSelector<'_> {
         found.extend(self.monthly_containers(choices));
         found.extend(self.framework_image_tags(choices));
         // Of what nobody knows which libraries it looks for, a base with all of them is the only one to be named.
-        if matches!(self.wanted, BaseConstraint::Any) && self.has_unknown_libraries(choices) {
+        if matches!(self.constraint, BaseConstraint::Any) && self.has_unknown_libraries(choices) {
             found.retain(|base| base.kind == BaseImageKind::Cuda);
         }
         found
@@ -151,7 +153,7 @@ impl BaseSelector<'_> {
 
     /// Returns each monthly release of the requested framework container.
     fn monthly_containers(self, choices: &[&CandidateRelease]) -> Vec<BaseCandidate> {
-        let BaseConstraint::Repository(repository) = self.wanted else { return Vec::new() };
+        let BaseConstraint::Repository(repository) = self.constraint else { return Vec::new() };
         let tag = self.knowledge.base_family(repository).and_then(|family| family.month_tag);
         let (Some(tag), true, None) = (tag, choices.is_empty(), self.python) else { return Vec::new() };
         let known = self.knowledge.ngc_releases().iter().filter(|row| row.torch.is_some());
@@ -170,7 +172,7 @@ impl BaseSelector<'_> {
 
     /// Returns the images of the requested framework repository; only the smallest of those that differ in flavour.
     fn framework_image_tags(self, choices: &[&CandidateRelease]) -> Vec<BaseCandidate> {
-        let (BaseConstraint::Repository(repository), true, None) = (self.wanted, choices.is_empty(), self.python)
+        let (BaseConstraint::Repository(repository), true, None) = (self.constraint, choices.is_empty(), self.python)
         else {
             return Vec::new();
         };
@@ -227,7 +229,7 @@ impl BaseSelector<'_> {
             .filter(|row| self.knowledge.plain_image(row.name).is_some() && self.supports_python(choices, row.python))
             .partition(|row| row.version == row.python);
         let mut found = Vec::new();
-        let of_language = language.iter().filter(|row| self.wanted.allows_repository(row.name));
+        let of_language = language.iter().filter(|row| self.constraint.allows_repository(row.name));
         if let Some(python) = release::middle_version(of_language.clone().map(|row| row.python).collect())
             && let Some(row) = of_language.clone().find(|row| row.python == python)
         {
@@ -243,9 +245,9 @@ impl BaseSelector<'_> {
                 older: None,
             });
         }
-        let asked = |name: &str| matches!(self.wanted, BaseConstraint::Repository(own) if own == name);
+        let is_requested = |name: &str| matches!(self.constraint, BaseConstraint::Repository(own) if own == name);
         let debian = |name: &str| self.knowledge.operating_system(name, "").is_some_and(|system| system.debian);
-        let systems = system.iter().filter(|row| asked(row.name) && debian(row.name));
+        let systems = system.iter().filter(|row| is_requested(row.name) && debian(row.name));
         if let Some(row) = systems.max_by(|one, other| compare_natural(one.version, other.version)) {
             let (reference, kind) = (format!("{}:{}", row.name, row.version), BaseImageKind::System);
             found.push(BaseCandidate {
@@ -266,7 +268,7 @@ impl BaseSelector<'_> {
     fn cuda_images(self, choices: &[&CandidateRelease]) -> Vec<BaseCandidate> {
         let knowledge = self.knowledge;
         let Some(repository) =
-            knowledge.cuda_repositories().into_iter().find(|name| self.wanted.allows_repository(name))
+            knowledge.cuda_repositories().into_iter().find(|name| self.constraint.allows_repository(name))
         else {
             return Vec::new();
         };
@@ -382,7 +384,7 @@ impl BaseSelector<'_> {
 
     /// Returns the requested Python version, if uv can install it and all releases have wheels for it.
     fn python_from_uv(self, choices: &[&CandidateRelease]) -> Option<&'static str> {
-        let wished = self.python.filter(|_| !choices.is_empty() && !matches!(self.wanted, BaseConstraint::Any))?;
+        let wished = self.python.filter(|_| !choices.is_empty() && !matches!(self.constraint, BaseConstraint::Any))?;
         let known = self.knowledge.image_pythons().iter().map(|row| row.python).find(|own| *own == wished)?;
         release::has_all_wheels(choices, known, self.known).then_some(known)
     }
@@ -411,8 +413,8 @@ impl BaseSelector<'_> {
         }
         let language = own.is_some_and(|row| row.version == row.python);
         let framework = self.knowledge.framework_images().iter().any(|row| row.repository == repository);
-        let alone = || own.is_none() && self.is_plain_system(&repository);
-        let bare = !choices.is_empty() && (python.is_some() || alone()) && !language && !framework;
+        let is_unlisted_system = || own.is_none() && self.is_plain_system(&repository);
+        let bare = !choices.is_empty() && (python.is_some() || is_unlisted_system()) && !language && !framework;
         let reference = reference.to_string();
         Some(BaseCandidate {
             reference,
@@ -444,9 +446,10 @@ impl BaseSelector<'_> {
         if system.musl {
             return Some(format!("{} uses the C library musl, and no wheel supports it", system.name));
         }
-        let untold = self.is_plain_system(&reference.familiar_name())
+        let lacks_install_commands = self.is_plain_system(&reference.familiar_name())
             && python_install_commands(&reference.to_string(), self.knowledge).is_empty();
-        untold.then(|| format!("the compatibility database does not list how to install Python on {}", system.name))
+        lacks_install_commands
+            .then(|| format!("the compatibility database does not list how to install Python on {}", system.name))
     }
 }
 
@@ -496,15 +499,17 @@ mod tests {
 
     #[test]
     fn a_base_is_a_repository_of_the_tables_or_a_whole_reference() {
-        let told = |text: &str| BaseConstraint::parse(Some(text), Knowledge::built_in());
-        assert!(matches!(told("nvidia/cuda"), Ok(BaseConstraint::Repository(name)) if name == "nvidia/cuda"));
-        assert!(matches!(told("python:3.11-slim"), Ok(BaseConstraint::Exactly(_))));
+        let parse_constraint = |text: &str| BaseConstraint::parse(Some(text), Knowledge::built_in());
+        assert!(
+            matches!(parse_constraint("nvidia/cuda"), Ok(BaseConstraint::Repository(name)) if name == "nvidia/cuda")
+        );
+        assert!(matches!(parse_constraint("python:3.11-slim"), Ok(BaseConstraint::Exactly(_))));
         for (wrong, hint) in [
             ("nvidia/cudaa", "did you mean `nvidia/cuda`"),
             ("alpine", "it has "),
             ("A B", "is not an image reference"),
         ] {
-            let error = told(wrong).err().unwrap_or_default();
+            let error = parse_constraint(wrong).err().unwrap_or_default();
             assert!(error.contains(hint), "{wrong}: {error}");
         }
     }

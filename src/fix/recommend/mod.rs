@@ -56,15 +56,16 @@ use crate::{judge, parallel};
 const MAX_RELEASE_SETS: usize = 2_000;
 
 /// Finds combinations; returns an error if the requirements cannot be met on any fleet.
-pub fn recommend(asked: RecommendRequest<'_>, settings: AnalysisSettings<'_>) -> Result<Recommendation, String> {
+pub fn recommend(requirements: RecommendRequest<'_>, settings: AnalysisSettings<'_>) -> Result<Recommendation, String> {
     let knowledge = settings.knowledge;
-    let wishes = asked.with.iter().map(|text| PackageRequest::parse(text, knowledge)).collect::<Result<Vec<_>, _>>()?;
+    let wishes =
+        requirements.with.iter().map(|text| PackageRequest::parse(text, knowledge)).collect::<Result<Vec<_>, _>>()?;
     let wishes = request::merge_requests(wishes)?;
-    if wishes.is_empty() && asked.base.is_none() {
+    if wishes.is_empty() && requirements.base.is_none() {
         return Err(recommendation::empty_request_message());
     }
-    let wanted = BaseConstraint::parse(asked.base, knowledge)?;
-    let python = asked.python.map(request::parse_python_version).transpose()?;
+    let constraint = BaseConstraint::parse(requirements.base, knowledge)?;
+    let python = requirements.python.map(request::parse_python_version).transpose()?;
     let pools: Vec<&Pool> = settings
         .fleet
         .pools
@@ -79,48 +80,49 @@ pub fn recommend(asked: RecommendRequest<'_>, settings: AnalysisSettings<'_>) ->
         wishes.iter().map(|wish| release::find_releases(wish, &archs, knowledge)).collect::<Result<Vec<_>, _>>()?;
     let known = ReleaseCache::new(archs.clone(), knowledge);
     let sets = compatible_sets(&all, &known);
-    let ground = BaseSelector { wanted: &wanted, python: python.as_deref(), archs: &archs, known: &known, knowledge };
+    let ground =
+        BaseSelector { constraint: &constraint, python: python.as_deref(), archs: &archs, known: &known, knowledge };
     let made: Vec<(Vec<&CandidateRelease>, BaseCandidate)> =
         sets.iter().flat_map(|set| ground.bases(set).into_iter().map(move |base| (set.clone(), base))).collect();
     if made.is_empty() {
-        return Err(recommendation::no_candidates_message(asked, &all, &sets, ground));
+        return Err(recommendation::no_candidates_message(requirements, &all, &sets, ground));
     }
-    let given = asked.base.is_some();
+    let given = requirements.base.is_some();
     let mut tried: Vec<TestedCandidate<'_>> = parallel::map_with_state(
-        asked.jobs,
+        requirements.jobs,
         &made,
         || CandidateTester::new(&place),
         |bench, one| test_on_base(one, given, bench),
     );
     // Where nobody names a base, older ones of CUDA are for what starts on no other.
-    if asked.base.is_none() && !tried.iter().any(TestedCandidate::starts_everywhere) {
+    if requirements.base.is_none() && !tried.iter().any(TestedCandidate::starts_everywhere) {
         let older = parallel::map_with_state(
-            asked.jobs,
+            requirements.jobs,
             &tried,
             || CandidateTester::new(&place),
             |bench, one| test_on_older_base(one, bench),
         );
         tried.extend(older.into_iter().flatten());
     }
-    if let Some(base) = asked.base.filter(|_| wishes.is_empty())
+    if let Some(base) = requirements.base.filter(|_| wishes.is_empty())
         && tried.iter().all(|one| place.infer_images(&one.text).is_empty())
     {
         return Err(recommendation::no_gpu_content_message(base));
     }
     tried.sort_by(rank::compare_candidates);
     tried.dedup_by(|one, other| one.text == other.text);
-    let mut told = recommendation::build_recommendation(&mut tried, &pools, &place, asked.limit);
+    let mut report = recommendation::build_recommendation(&mut tried, &pools, &place, requirements.limit);
     let open = |one: &&TestedCandidate<'_>| {
         let ends = || one.ends.iter();
         ends().any(|end| !end.starts()) && !ends().any(|end| matches!(end, CandidateResult::Fails(_)))
     };
-    told.undetermined.combinations = tried.iter().filter(open).count();
-    told.undetermined.because = tried.iter().find(open).and_then(|one| unknown_reason(one, settings));
-    told.fleet.source.clone_from(&settings.fleet.name);
-    told.fleet.built_in = settings.fleet.built_in;
-    told.wishes = recommendation::request_as_written(asked);
-    told.notes.extend(recommendation::substitute_notes(&wishes, &all));
-    Ok(told)
+    report.undetermined.combinations = tried.iter().filter(open).count();
+    report.undetermined.because = tried.iter().find(open).and_then(|one| unknown_reason(one, settings));
+    report.fleet.source.clone_from(&settings.fleet.name);
+    report.fleet.built_in = settings.fleet.built_in;
+    report.wishes = recommendation::request_as_written(requirements);
+    report.notes.extend(recommendation::substitute_notes(&wishes, &all));
+    Ok(report)
 }
 
 /// Returns every compatible set with one release for each requirement, the newest first.
@@ -128,8 +130,8 @@ fn compatible_sets<'a>(all: &'a [Vec<CandidateRelease>], known: &ReleaseCache) -
     let mut sets: Vec<Vec<&CandidateRelease>> = vec![Vec::new()];
     for choices in all {
         let with = |set: &Vec<&'a CandidateRelease>, one: &'a CandidateRelease| -> Option<Vec<&'a CandidateRelease>> {
-            let alone = one.within.is_none() || set.iter().all(|other| other.within.is_none());
-            let goes = alone && set.iter().all(|other| release::are_compatible(other, one, known));
+            let has_single_image = one.within.is_none() || set.iter().all(|other| other.within.is_none());
+            let goes = has_single_image && set.iter().all(|other| release::are_compatible(other, one, known));
             goes.then(|| set.iter().copied().chain([one]).collect())
         };
         sets = sets
@@ -184,10 +186,17 @@ fn test_candidate<'a>(candidate: CandidateImage<'a>, bench: &CandidateTester<'_,
         let text = candidate.dockerfile(place.knowledge);
         let images = place.infer_images(&text);
         let ends = bench.test(&images, candidate.choices.is_empty());
-        let apart = trial::has_other_cuda_major(&images, place, &candidate);
+        let has_other_cuda = trial::has_other_cuda_major(&images, place, &candidate);
         let libraries = candidate.choices.iter().map(|choice| choice.library_knowledge(place.knowledge));
-        let told = libraries.max().unwrap_or(LibraryKnowledge::Known) == LibraryKnowledge::Known;
-        TestedCandidate { candidate, text, ends, libraries_known: told, other_cuda_major: apart, drivers: Vec::new() }
+        let are_libraries_known = libraries.max().unwrap_or(LibraryKnowledge::Known) == LibraryKnowledge::Known;
+        TestedCandidate {
+            candidate,
+            text,
+            ends,
+            libraries_known: are_libraries_known,
+            other_cuda_major: has_other_cuda,
+            drivers: Vec::new(),
+        }
     };
     let first = once(candidate);
     if first.starts_everywhere() {
@@ -240,10 +249,10 @@ fn unknown_reason(one: &TestedCandidate<'_>, settings: AnalysisSettings<'_>) -> 
         own: None,
         ..settings
     };
-    let told = judge::judge_subject(&trial::dockerfile_subject(&one.text, source, settings.knowledge), settings);
-    let mut verdicts = told.verdicts.iter().filter(|verdict| verdict.component.is_none());
+    let judged = judge::judge_subject(&trial::dockerfile_subject(&one.text, source, settings.knowledge), settings);
+    let mut verdicts = judged.verdicts.iter().filter(|verdict| verdict.component.is_none());
     let open = verdicts.find(|verdict| verdict.fate != VerdictKind::Starts).map(|verdict| verdict.message.clone());
-    let idle = told.verdicts.iter().flat_map(|verdict| &verdict.notes).next().cloned();
+    let idle = judged.verdicts.iter().flat_map(|verdict| &verdict.notes).next().cloned();
     let packages = one.candidate.packages_text();
     let what = if packages.is_empty() { one.candidate.base.reference.clone() } else { packages };
     open.or(idle).map(|why| format!("{what}: {why}"))

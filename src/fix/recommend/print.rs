@@ -9,27 +9,31 @@ use crate::report::phrases::pluralize;
 use crate::report::terminal_colors::{TextStyle, paint};
 
 /// Writes a recommendation for a terminal.
-pub fn write_recommendation(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
-    let wishes: Vec<String> = told
+pub fn write_recommendation(recommendation: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
+    let wishes: Vec<String> = recommendation
         .wishes
         .with
         .iter()
         .cloned()
-        .chain(told.wishes.base.iter().map(|base| format!("on {base}")))
-        .chain(told.wishes.python.iter().map(|python| format!("with Python {python}")))
+        .chain(recommendation.wishes.base.iter().map(|base| format!("on {base}")))
+        .chain(recommendation.wishes.python.iter().map(|python| format!("with Python {python}")))
         .collect();
-    let head =
-        format!("{} for {} of {}", wishes.join(" "), pluralize(told.fleet.pools.len(), "pool"), told.fleet.source);
+    let head = format!(
+        "{} for {} of {}",
+        wishes.join(" "),
+        pluralize(recommendation.fleet.pools.len(), "pool"),
+        recommendation.fleet.source
+    );
     writeln!(out, "{}", paint(&escape_one_line(&head), TextStyle::Strong, color))?;
-    if told.combinations.is_empty() {
-        write_conflict(told, color, out)?;
+    if recommendation.combinations.is_empty() {
+        write_conflict(recommendation, color, out)?;
     } else {
-        write_table(told, color, out)?;
+        write_table(recommendation, color, out)?;
     }
-    if !told.rejected.is_empty() {
+    if !recommendation.rejected.is_empty() {
         writeln!(out, "\n{}", paint("Not on every pool", TextStyle::Strong, color))?;
     }
-    for one in &told.rejected {
+    for one in &recommendation.rejected {
         let what = if one.packages.is_empty() { one.base.clone() } else { format!("{} on {}", one.packages, one.base) };
         writeln!(
             out,
@@ -38,7 +42,7 @@ pub fn write_recommendation(told: &Recommendation, color: bool, out: &mut dyn io
             paint(&escape_one_line(&pool_results_text(&one.pools)), TextStyle::Bad, color)
         )?;
     }
-    let undetermined = &told.undetermined;
+    let undetermined = &recommendation.undetermined;
     if undetermined.combinations > 0 {
         let why = undetermined.because.as_ref().map(|why| format!(", such as {why}")).unwrap_or_default();
         let line = format!(
@@ -47,16 +51,16 @@ pub fn write_recommendation(told: &Recommendation, color: bool, out: &mut dyn io
         );
         writeln!(out, "\n{}", paint(&escape_one_line(&format!("{line}{why}")), TextStyle::Open, color))?;
     }
-    for note in &told.notes {
+    for note in &recommendation.notes {
         writeln!(out, "note: {}", escape_one_line(note))?;
     }
     Ok(())
 }
 
 /// Writes the ranked combinations, the Dockerfile of the first, and why the others rank lower.
-fn write_table(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
+fn write_table(recommendation: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
     let head = ["#", "base", "packages", "CUDA", "routes"].map(str::to_owned).to_vec();
-    let rows: Vec<Vec<String>> = [head].into_iter().chain(told.combinations.iter().map(table_row)).collect();
+    let rows: Vec<Vec<String>> = [head].into_iter().chain(recommendation.combinations.iter().map(table_row)).collect();
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or_default()
     };
@@ -76,10 +80,10 @@ fn write_table(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> i
         let line = line.trim_end();
         if at < 2 { writeln!(out, "{}", paint(line, tone, color))? } else { writeln!(out, "{line}")? }
     }
-    if told.more > 0 {
-        writeln!(out, "and {} more that start on every pool (--limit)", told.more)?;
+    if recommendation.more > 0 {
+        writeln!(out, "and {} more that start on every pool (--limit)", recommendation.more)?;
     }
-    if let Some(best) = told.combinations.first() {
+    if let Some(best) = recommendation.combinations.first() {
         writeln!(out, "\n{}", clean_lines(&best.dockerfile).trim_end())?;
         let drivers: Vec<String> = best
             .pools
@@ -93,19 +97,19 @@ fn write_table(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> i
             writeln!(out, "\nsmallest drivers: {}", escape_one_line(&drivers.join(", ")))?;
         }
     }
-    if told.combinations.len() > 1 {
+    if recommendation.combinations.len() > 1 {
         writeln!(out, "\n{}", paint("Why the others rank lower", TextStyle::Strong, color))?;
     }
-    for one in &told.combinations {
+    for one in &recommendation.combinations {
         if let Some(why) = &one.lost_because {
             writeln!(out, "  {} {}", one.rank, escape_one_line(why))?;
         }
     }
-    if !told.split.is_empty() {
-        let sides = told.split.iter().map(|part| join_names(&part.on)).collect::<Vec<_>>().join(" | ");
+    if !recommendation.split.is_empty() {
+        let sides = recommendation.split.iter().map(|part| join_names(&part.on)).collect::<Vec<_>>().join(" | ");
         let line = format!("Without PTX JIT: a separate image for each of {sides}");
         writeln!(out, "\n{}", paint(&escape_one_line(&line), TextStyle::Strong, color))?;
-        write_split(told, color, out)?;
+        write_split(recommendation, color, out)?;
     }
     Ok(())
 }
@@ -118,8 +122,8 @@ fn table_row(one: &Combination) -> Vec<String> {
         .map(|package| package.spec.clone().unwrap_or_else(|| format!("{} {}", package.name, package.version)))
         .collect();
     let cuda = one.cuda.clone().unwrap_or_else(|| "-".to_owned());
-    let unseen = if one.unseen { "; not fully inspected" } else { "" };
-    vec![one.rank.to_string(), one.base.clone(), packages.join(" "), cuda, routes_text(&one.pools) + unseen]
+    let inspection_note = if one.unseen { "; not fully inspected" } else { "" };
+    vec![one.rank.to_string(), one.base.clone(), packages.join(" "), cuda, routes_text(&one.pools) + inspection_note]
 }
 
 /// Returns the routes of a combination: `native; minor-version on t4, a100`, the most frequent first.
@@ -132,10 +136,10 @@ fn routes_text(pools: &[CombinationOnPool]) -> String {
         }
     }
     by_route.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
-    let told = by_route.iter().enumerate().map(|(at, (route, names))| {
+    let routes = by_route.iter().enumerate().map(|(at, (route, names))| {
         if at == 0 { route.to_string() } else { format!("{route} on {}", names.join(", ")) }
     });
-    told.collect::<Vec<_>>().join("; ")
+    routes.collect::<Vec<_>>().join("; ")
 }
 
 /// Returns the results on pools: `fails with insufficient-driver on t4`.
@@ -155,25 +159,25 @@ fn pool_results_text(pools: &[CombinationOnPool]) -> String {
 }
 
 /// Writes that no combination starts on every pool, and the images that do together.
-fn write_conflict(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
-    let tried = pluralize(told.tried, "combination");
+fn write_conflict(recommendation: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
+    let tried = pluralize(recommendation.tried, "combination");
     let line = format!("none of {tried} starts on every pool");
     writeln!(out, "{}", paint(&line, TextStyle::Bad, color))?;
-    if !told.never.is_empty() {
-        let names: Vec<String> = told.never.iter().map(|name| format!("`{name}`")).collect();
+    if !recommendation.never.is_empty() {
+        let names: Vec<String> = recommendation.never.iter().map(|name| format!("`{name}`")).collect();
         writeln!(out, "none starts on {}", escape_one_line(&names.join(", ")))?;
     }
-    if told.split.len() > 1 {
-        let sides: Vec<String> = told.split.iter().map(|part| join_names(&part.on)).collect();
+    if recommendation.split.len() > 1 {
+        let sides: Vec<String> = recommendation.split.iter().map(|part| join_names(&part.on)).collect();
         let line = format!("these pools need different images: {}", sides.join(" | "));
         writeln!(out, "{}", escape_one_line(&line))?;
     }
-    write_split(told, color, out)
+    write_split(recommendation, color, out)
 }
 
 /// Writes the images of a split, each as a Dockerfile.
-fn write_split(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
-    for part in &told.split {
+fn write_split(recommendation: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
+    for part in &recommendation.split {
         writeln!(
             out,
             "\n{}",

@@ -33,12 +33,13 @@ impl TestedCandidate<'_> {
 
     /// Whether some of its GPU code or libraries was not inspected.
     pub(super) fn is_not_fully_inspected(&self) -> bool {
-        !self.libraries_known || self.ends.iter().any(|end| matches!(end, CandidateResult::Starts { unseen: true, .. }))
+        !self.libraries_known
+            || self.ends.iter().any(|end| matches!(end, CandidateResult::Starts { uninspected: true, .. }))
     }
 
     /// Whether it starts on some pool only by PTX JIT, with libraries that were not inspected.
     pub(super) fn needs_uninspected_jit(&self) -> bool {
-        self.ends.iter().any(|end| matches!(end, CandidateResult::Starts { route: StartRoute::Jit, unseen: true }))
+        self.ends.iter().any(|end| matches!(end, CandidateResult::Starts { route: StartRoute::Jit, uninspected: true }))
     }
 
     /// Returns the same combination, with starts by PTX JIT counted as unknown.
@@ -172,15 +173,15 @@ fn same_base_difference(best: &CandidateImage<'_>, one: &CandidateImage<'_>) -> 
 
 /// Returns the pools on which the route is worse than that of the best.
 fn worse_routes_text(best: &TestedCandidate<'_>, one: &TestedCandidate<'_>, pools: &[String]) -> String {
-    let mut told: Vec<String> = Vec::new();
+    let mut parts: Vec<String> = Vec::new();
     for (pool, (best, one)) in pools.iter().zip(best.ends.iter().zip(&one.ends)) {
         if let (CandidateResult::Starts { route: best, .. }, CandidateResult::Starts { route, .. }) = (best, one)
             && route > best
         {
-            told.push(format!("{} on `{pool}` instead of {}", route.name(), best.name()));
+            parts.push(format!("{} on `{pool}` instead of {}", route.name(), best.name()));
         }
     }
-    told.join(", ")
+    parts.join(", ")
 }
 
 #[cfg(test)]
@@ -191,9 +192,9 @@ mod tests {
     use crate::fix::recommend::release::CandidateRelease;
     use crate::model::outcome::Outcome;
 
-    const NATIVE: CandidateResult = CandidateResult::Starts { route: StartRoute::Native, unseen: false };
-    const JIT: CandidateResult = CandidateResult::Starts { route: StartRoute::Jit, unseen: false };
-    const UNSEEN: CandidateResult = CandidateResult::Starts { route: StartRoute::Native, unseen: true };
+    const NATIVE: CandidateResult = CandidateResult::Starts { route: StartRoute::Native, uninspected: false };
+    const JIT: CandidateResult = CandidateResult::Starts { route: StartRoute::Jit, uninspected: false };
+    const UNINSPECTED: CandidateResult = CandidateResult::Starts { route: StartRoute::Native, uninspected: true };
 
     fn choice(version: &'static str) -> CandidateRelease {
         let (name, spec) = ("a".to_owned(), format!("a=={version}"));
@@ -261,7 +262,7 @@ mod tests {
                 "jit on `x` instead of native, jit on `y`",
             ),
             (
-                tried(&new, &[NATIVE, UNSEEN], "450.80.02", BaseImageKind::Language, "a:1"),
+                tried(&new, &[NATIVE, UNINSPECTED], "450.80.02", BaseImageKind::Language, "a:1"),
                 "its native code, PTX or libraries are unknown",
             ),
         ];
@@ -269,16 +270,18 @@ mod tests {
         for ((one, _), (next, why)) in ranked.iter().zip(ranked.iter().skip(1)) {
             assert_eq!(compare_candidates(one, next), Ordering::Less, "{why}");
             assert_eq!(compare_candidates(next, one), Ordering::Greater, "{why}");
-            let told = lower_rank_reason(best, next, &names);
-            assert!(told.starts_with(why), "{told}");
+            let reason = lower_rank_reason(best, next, &names);
+            assert!(reason.starts_with(why), "{reason}");
         }
     }
 
     #[test]
     fn what_is_compiled_at_start_up_is_no_start_of_its_own() {
         let one = choice("1.0");
-        let carried = CandidateResult::Starts { route: StartRoute::Jit, unseen: true };
-        for (ends, expected) in [([NATIVE, carried], true), ([NATIVE, JIT], false), ([NATIVE, UNSEEN], false)] {
+        let uninspected_jit = CandidateResult::Starts { route: StartRoute::Jit, uninspected: true };
+        for (ends, expected) in
+            [([NATIVE, uninspected_jit], true), ([NATIVE, JIT], false), ([NATIVE, UNINSPECTED], false)]
+        {
             let one = tried(&one, &ends, "1.1", BaseImageKind::Given, "a:1");
             assert_eq!(one.needs_uninspected_jit(), expected, "{ends:?}");
             let compiled = ends.iter().any(|end| matches!(end, CandidateResult::Starts { route: StartRoute::Jit, .. }));
@@ -292,6 +295,6 @@ mod tests {
         for end in [CandidateResult::Idle, CandidateResult::Open, CandidateResult::Fails(Outcome::NoGpu)] {
             assert!(!tried(&one, &[NATIVE, end], "1.1", BaseImageKind::Given, "a:1").starts_everywhere(), "{end:?}");
         }
-        assert!(tried(&one, &[JIT, UNSEEN], "1.1", BaseImageKind::Given, "a:1").starts_everywhere());
+        assert!(tried(&one, &[JIT, UNINSPECTED], "1.1", BaseImageKind::Given, "a:1").starts_everywhere());
     }
 }

@@ -28,12 +28,12 @@ pub(super) fn build_recommendation(
     let names: Vec<String> = pools.iter().map(|pool| pool.name.value.clone()).collect();
     let mut winners: Vec<TestedCandidate<'_>> = tried.iter().filter(|one| one.starts_everywhere()).cloned().collect();
     find_smallest_drivers(&mut winners, place, limit);
-    let told = winners.iter().take(limit).enumerate();
+    let ranked = winners.iter().take(limit).enumerate();
     let mut combinations: Vec<Combination> =
-        told.map(|(at, one)| report_combination(at + 1, one, &names, place)).collect();
+        ranked.map(|(at, one)| report_combination(at + 1, one, &names, place)).collect();
     if let Some(best) = winners.first() {
-        for (one, told) in winners.iter().zip(&mut combinations).skip(1) {
-            told.lost_because = Some(rank::lower_rank_reason(best, one, &names));
+        for (one, combination) in winners.iter().zip(&mut combinations).skip(1) {
+            combination.lost_because = Some(rank::lower_rank_reason(best, one, &names));
         }
     }
     let (mut split, mut never) = (Vec::new(), Vec::new());
@@ -68,11 +68,11 @@ pub(super) fn build_recommendation(
 }
 
 /// Returns the requirements as written.
-pub(super) fn request_as_written(asked: crate::fix::recommend::RecommendRequest<'_>) -> RecommendedRequest {
+pub(super) fn request_as_written(requirements: crate::fix::recommend::RecommendRequest<'_>) -> RecommendedRequest {
     RecommendedRequest {
-        with: asked.with.to_vec(),
-        base: asked.base.map(str::to_owned),
-        python: asked.python.map(str::to_owned),
+        with: requirements.with.to_vec(),
+        base: requirements.base.map(str::to_owned),
+        python: requirements.python.map(str::to_owned),
     }
 }
 
@@ -80,12 +80,12 @@ pub(super) fn request_as_written(asked: crate::fix::recommend::RecommendRequest<
 fn find_smallest_drivers(winners: &mut [TestedCandidate<'_>], place: &TestPools<'_>, limit: usize) {
     let last = winners.get(limit.saturating_sub(1)).or(winners.last()).cloned();
     let Some(last) = last else { return };
-    let asked = winners.iter().take_while(|one| rank::compare_without_drivers(one, &last).is_le()).count();
-    for one in winners.iter_mut().take(asked) {
+    let candidate_count = winners.iter().take_while(|one| rank::compare_without_drivers(one, &last).is_le()).count();
+    for one in winners.iter_mut().take(candidate_count) {
         one.drivers = place.smallest_drivers(&place.infer_images(&one.text));
     }
-    if let Some(asked) = winners.get_mut(..asked) {
-        asked.sort_by(rank::compare_candidates);
+    if let Some(candidates) = winners.get_mut(..candidate_count) {
+        candidates.sort_by(rank::compare_candidates);
     }
 }
 
@@ -118,12 +118,12 @@ fn pool_results(
     one: &TestedCandidate<'_>,
     names: &[String],
     place: &TestPools<'_>,
-    wanted: impl Fn(CandidateResult) -> bool,
+    predicate: impl Fn(CandidateResult) -> bool,
 ) -> Vec<CombinationOnPool> {
     let pools = &place.declared;
     let drivers = one.drivers.iter().copied().chain(std::iter::repeat(None));
-    let ends = names.iter().zip(&one.ends).zip(drivers).filter(|((_, end), _)| wanted(**end));
-    let told = |((name, end), driver): ((&String, &CandidateResult), Option<crate::cuda::DriverVersion>)| {
+    let ends = names.iter().zip(&one.ends).zip(drivers).filter(|((_, end), _)| predicate(**end));
+    let pool_result = |((name, end), driver): ((&String, &CandidateResult), Option<crate::cuda::DriverVersion>)| {
         let (fate, route, outcome) = match end {
             CandidateResult::Starts { route, .. } => (CombinationResult::Starts, Some(*route), None),
             CandidateResult::Idle => (CombinationResult::NoGpuUsed, None, None),
@@ -135,7 +135,7 @@ fn pool_results(
             driver.is_some() && end.starts() && pools.get(name).is_some_and(|pool| is_below_minimum(pool, driver));
         CombinationOnPool { pool: name.clone(), fate, route, outcome, smallest_driver, below }
     };
-    ends.map(told).collect()
+    ends.map(pool_result).collect()
 }
 
 /// Returns combinations that are newer than the best but fail on some pool; all failing ones if there is no best.
@@ -184,12 +184,12 @@ fn rejected_combinations(
         ends.push(&one.ends);
         new
     });
-    let told = |one: &&TestedCandidate<'_>| RejectedCombination {
+    let to_rejected = |one: &&TestedCandidate<'_>| RejectedCombination {
         base: one.candidate.base.reference.clone(),
         packages: one.candidate.packages_text(),
         pools: pool_results(one, names, place, |end| !end.starts()),
     };
-    found.iter().take(limit).map(told).collect()
+    found.iter().take(limit).map(to_rejected).collect()
 }
 
 /// Returns images that start on every pool together, each the best one for its pools.
@@ -217,9 +217,9 @@ fn recommendation_notes(best: Option<&TestedCandidate<'_>>, split: &[SplitImage]
     if let Some((base, python)) = fetched.and_then(|base| Some((base, base.python?))) {
         notes.push(format!("{} does not include Python {python}; uv installs it", base.reference));
     }
-    let unseen =
+    let uninspected =
         best.is_some_and(TestedCandidate::is_not_fully_inspected) || split.iter().any(|part| part.combination.unseen);
-    if unseen {
+    if uninspected {
         notes.push("no failure found, but its native code, PTX or libraries are not in the compatibility database; check the built \
                     image with `imagelint scan`".to_owned());
     }
@@ -263,13 +263,13 @@ pub(super) fn no_gpu_content_message(base: &str) -> String {
 
 /// Returns why no base image is compatible with the requirements.
 pub(super) fn no_candidates_message(
-    asked: crate::fix::recommend::RecommendRequest<'_>,
+    requirements: crate::fix::recommend::RecommendRequest<'_>,
     all: &[Vec<CandidateRelease>],
     sets: &[Vec<&CandidateRelease>],
     ground: BaseSelector<'_>,
 ) -> String {
     let date = ground.knowledge.newest_source_date();
-    let wishes = asked.with.join(" ");
+    let wishes = requirements.with.join(" ");
     if sets.is_empty() {
         let mut pairs =
             all.iter().enumerate().flat_map(|(at, one)| all.iter().skip(at + 1).map(move |other| (one, other)));
@@ -289,7 +289,7 @@ pub(super) fn no_candidates_message(
             None => format!("the compatibility database of {date} has no compatible releases of {wishes}"),
         };
     }
-    if let BaseConstraint::Exactly(reference) = ground.wanted
+    if let BaseConstraint::Exactly(reference) = ground.constraint
         && let (Some(why), false) = (ground.pip_obstacle(reference), wishes.is_empty())
     {
         return format!("{wishes} cannot be installed on {reference}: {why}");
@@ -312,10 +312,10 @@ pub(super) fn no_candidates_message(
             );
         }
         if sets.iter().any(|set| release::supports_all_releases(set, python, ground.known)) {
-            let base = asked.base.unwrap_or("a base");
+            let base = requirements.base.unwrap_or("a base");
             pythons.sort_by(|one, other| compare_versions(one, other));
             pythons.dedup();
-            let elsewhere = !sets.iter().all(|set| BaseSelector { wanted: &any, ..ground }.bases(set).is_empty());
+            let elsewhere = !sets.iter().all(|set| BaseSelector { constraint: &any, ..ground }.bases(set).is_empty());
             let hint = if elsewhere { "; without --base there is a combination" } else { "" };
             let there = if pythons.is_empty() { "no known Python".to_owned() } else { pythons.join(", ") };
             return format!(
@@ -330,12 +330,12 @@ pub(super) fn no_candidates_message(
             wheels.join(", ")
         );
     }
-    match asked.base {
-        Some(base) if matches!(ground.wanted, BaseConstraint::Repository(name) if is_monthly_container(name, ground)) =>
+    match requirements.base {
+        Some(base) if matches!(ground.constraint, BaseConstraint::Repository(name) if is_monthly_container(name, ground)) =>
         {
             format!("{base} includes its own framework: use only --base, without {wishes}")
         }
-        Some(base) if wishes.is_empty() => match ground.wanted {
+        Some(base) if wishes.is_empty() => match ground.constraint {
             BaseConstraint::Repository(name) => {
                 missing_tag_message(name, ground.knowledge).unwrap_or_else(|| no_gpu_content_message(base))
             }

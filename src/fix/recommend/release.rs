@@ -60,7 +60,7 @@ pub(super) enum LibraryKnowledge {
 impl CandidateRelease {
     /// Returns how much is known of the libraries that it requires.
     pub(super) fn library_knowledge(&self, knowledge: Knowledge) -> LibraryKnowledge {
-        let pinned = || knowledge.torch_requirements_of(&self.name).next().is_some();
+        let pinned = || knowledge.torch_requirements_on_build_indexes(&self.name).next().is_some();
         let needs = || self.version.parse().ok().and_then(|version| knowledge.library_needs_of(self.code, version));
         if self.within.is_some() || knowledge.has_variants(self.code) || pinned() || needs().is_some() {
             LibraryKnowledge::Known
@@ -218,14 +218,14 @@ fn distribution_releases(wish: &PackageRequest, knowledge: Knowledge) -> Vec<Can
         let (code, version, cuda) = (row.distribution, row.version, row.cuda);
         CandidateRelease { name, code, version, build, spec, page, cuda, within: None }
     };
-    let asked: Vec<&str> = wish.extras.iter().map(PackageName::as_str).collect();
-    let brought = || knowledge.dependencies_with_gpu_code().iter().filter(|row| row.distribution == name);
+    let requested_extras: Vec<&str> = wish.extras.iter().map(PackageName::as_str).collect();
+    let dependencies = || knowledge.dependencies_with_gpu_code().iter().filter(|row| row.distribution == name);
     let mut found = Vec::new();
     for row in rows(name) {
-        found.push(choice(row, &asked));
-        if asked.is_empty() {
+        found.push(choice(row, &requested_extras));
+        if requested_extras.is_empty() {
             let brings = |one: &DependencyRow| is_version_between(row.version, one.from, one.before);
-            let own = brought().filter(|one| !one.extra.is_empty() && !one.same && brings(one));
+            let own = dependencies().filter(|one| !one.extra.is_empty() && !one.same && brings(one));
             let mut extras: Vec<&str> = own.map(|one| one.extra).collect();
             extras.dedup();
             found.extend(extras.iter().map(|extra| choice(row, &[extra])));
@@ -234,17 +234,18 @@ fn distribution_releases(wish: &PackageRequest, knowledge: Knowledge) -> Vec<Can
     // Of extras that bring the same, the one that says most; what is added behind a `-` wants more of the image.
     let plain = |row: &DependencyRow| {
         let mut others =
-            brought().filter(|other| other.same && other.requires == row.requires && other.extra != row.extra);
+            dependencies().filter(|other| other.same && other.requires == row.requires && other.extra != row.extra);
         !others.any(|other| {
             row.extra.strip_prefix(other.extra).is_some_and(|rest| rest.starts_with('-'))
                 || (other.extra.len() > row.extra.len() && !other.extra.contains('-'))
         })
     };
-    for along in
-        brought().filter(|row| row.same && if asked.is_empty() { plain(row) } else { asked.contains(&row.extra) })
-    {
-        let extras = if asked.is_empty() { vec![along.extra] } else { asked.clone() };
-        let own = rows(along.requires).filter(|row| is_version_between(row.version, along.from, along.before));
+    for dependency in dependencies().filter(|row| {
+        row.same && if requested_extras.is_empty() { plain(row) } else { requested_extras.contains(&row.extra) }
+    }) {
+        let extras = if requested_extras.is_empty() { vec![dependency.extra] } else { requested_extras.clone() };
+        let own =
+            rows(dependency.requires).filter(|row| is_version_between(row.version, dependency.from, dependency.before));
         found.extend(own.map(|row| choice(row, &extras)));
     }
     found
@@ -252,7 +253,7 @@ fn distribution_releases(wish: &PackageRequest, knowledge: Knowledge) -> Vec<Can
 
 /// Returns the releases of a package that pins `PyTorch` and has no rows of its own.
 fn companion_releases(name: &str, knowledge: Knowledge) -> Vec<CandidateRelease> {
-    let rows = knowledge.torch_requirements_of(name).filter(|row| row.version != "*");
+    let rows = knowledge.torch_requirements_on_build_indexes(name).filter(|row| row.version != "*");
     let choice = |row: &'static RequiresDistRow| CandidateRelease {
         name: name.to_owned(),
         code: row.distribution,
@@ -276,10 +277,10 @@ fn image_releases(name: &str, knowledge: Knowledge) -> Vec<CandidateRelease> {
     };
     let mut found: Vec<CandidateRelease> = Vec::new();
     for row in knowledge.framework_images() {
-        let brought = row.packages.iter().find(|(own, _)| *own == name).map(|(own, version)| (*own, *version));
+        let included = row.packages.iter().find(|(own, _)| *own == name).map(|(own, version)| (*own, *version));
         let of_torch =
             built.and_then(|built| Some((built.distribution, row.torch?))).filter(|_| all_have(row.repository));
-        let Some((code, version)) = brought.or(of_torch) else { continue };
+        let Some((code, version)) = included.or(of_torch) else { continue };
         let first = row.tag.split('-').next().unwrap_or(row.tag);
         if knowledge.withdrawn_tag(row.repository, first).is_some() || version.matches('.').count() < 2 {
             continue;
@@ -317,7 +318,7 @@ pub(super) fn tag_size_rank(tag: &str) -> (bool, usize) {
 /// Whether two releases can be installed together, by the `PyTorch` release that each requires.
 pub(super) fn are_compatible(one: &CandidateRelease, other: &CandidateRelease, known: &ReleaseCache) -> bool {
     let knowledge = known.knowledge;
-    let asked = |one: &CandidateRelease| known.torch_pin(one).filter(|pin| !pin.is_empty());
+    let required_torch = |one: &CandidateRelease| known.torch_pin(one).filter(|pin| !pin.is_empty());
     let component = |one: &CandidateRelease| knowledge.framework(one.code).map(|row| row.component);
     let twice = one.code != other.code && component(one).is_some() && component(one) == component(other);
     // Two distributions with the same code in them, for two CUDA releases.
@@ -325,20 +326,20 @@ pub(super) fn are_compatible(one: &CandidateRelease, other: &CandidateRelease, k
         return false;
     }
     // What an image brings is compiled on the torch of that image.
-    let stays = |one: &CandidateRelease, other: &CandidateRelease| {
+    let is_tied_to_image = |one: &CandidateRelease, other: &CandidateRelease| {
         one.within.is_some() && other.within.is_none() && is_compiled_for_torch(&one.name, knowledge)
     };
     let wants = |one: &CandidateRelease, other: &CandidateRelease| {
-        !stays(one, other) && asked(one).is_none_or(|pin| known.admits(pin, other.version))
+        !is_tied_to_image(one, other) && required_torch(one).is_none_or(|pin| known.admits(pin, other.version))
     };
     match [one, other].map(|choice| knowledge.has_variants(&choice.name)) {
         [false, true] => wants(one, other),
         [true, false] => wants(other, one),
         // Both bring the framework along: one release of it for both.
-        _ => match (asked(one), asked(other)) {
+        _ => match (required_torch(one), required_torch(other)) {
             (Some(own), Some(others)) => have_common_torch(own, others, known),
-            (None, Some(_)) => !stays(one, other),
-            (Some(_), None) => !stays(other, one),
+            (None, Some(_)) => !is_tied_to_image(one, other),
+            (Some(_), None) => !is_tied_to_image(other, one),
             (None, None) => true,
         },
     }
@@ -359,7 +360,7 @@ fn have_common_torch(own: &'static str, others: &'static str, known: &ReleaseCac
 
 /// Returns the `PyTorch` specifier that a distribution requires, if the tables list it.
 fn torch_pin(name: &str, version: &str, knowledge: Knowledge) -> Option<&'static str> {
-    let rows = || knowledge.torch_requirements_of(name);
+    let rows = || knowledge.torch_requirements_on_build_indexes(name);
     // As it is written, which most are, before it is read: no table has one release in two ways.
     let written = || rows().find(|row| row.version == version);
     let own = || rows().find(|row| compare_versions(row.version, version).is_eq());
@@ -371,13 +372,14 @@ fn torch_pin(name: &str, version: &str, knowledge: Knowledge) -> Option<&'static
 /// Returns the error for a package without releases in the knowledge tables.
 fn unknown_package_message(name: &str, knowledge: Knowledge) -> String {
     let builds = knowledge.framework_builds().iter().map(|row| row.distribution);
-    let brought = knowledge.dependencies_with_gpu_code().iter().filter(|row| row.same).map(|row| row.distribution);
+    let dependents = knowledge.dependencies_with_gpu_code().iter().filter(|row| row.same).map(|row| row.distribution);
     let built = knowledge.framework_with_variants().map(|row| row.distribution);
     let pins = knowledge.torch_requirements().filter(|row| row.version != "*").map(|row| row.distribution);
-    let mut names: Vec<&str> = builds.chain(brought).chain(built).chain(pins).collect();
+    let mut names: Vec<&str> = builds.chain(dependents).chain(built).chain(pins).collect();
     names.sort_unstable();
     names.dedup();
-    let hint = nearest_word(name, names).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+    let hint =
+        nearest_word(name, names).map(|suggestion| format!("; did you mean `{suggestion}`?")).unwrap_or_default();
     format!("the compatibility database of {} has no releases of `{name}`{hint}", knowledge.newest_source_date())
 }
 
@@ -432,9 +434,9 @@ pub(super) fn has_all_wheels(choices: &[&CandidateRelease], python: &str, known:
 
 /// Whether all wheels exist for a Python version, and no release in an image is known to lack one.
 pub(super) fn supports_all_releases(choices: &[&CandidateRelease], python: &str, known: &ReleaseCache) -> bool {
-    let brought = |choice: &&CandidateRelease| choice.within.is_some();
+    let is_in_image = |choice: &&CandidateRelease| choice.within.is_some();
     let against = |choice: &&CandidateRelease| known.has_wheel(choice, python) == Some(false);
-    has_all_wheels(choices, python, known) && !choices.iter().any(|choice| brought(choice) && against(choice))
+    has_all_wheels(choices, python, known) && !choices.iter().any(|choice| is_in_image(choice) && against(choice))
 }
 
 /// Returns the Python versions of images in the tables.
@@ -482,8 +484,9 @@ fn depends_on_nvidia_wheels(choice: &CandidateRelease, knowledge: Knowledge) -> 
     if !is_torch_based(choice, knowledge) {
         let extras = choice.spec.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
         let extras: Vec<&str> = extras.map_or_else(Vec::new, |(extras, _)| extras.split(',').collect());
-        let mut asked = knowledge.brought_of(&choice.name).filter(|row| extras.contains(&row.extra));
-        return asked.any(|row| row.with.is_some() || knowledge.library_wheels_of(row.requires).next().is_some());
+        let mut dependencies = knowledge.brought_of(&choice.name).filter(|row| extras.contains(&row.extra));
+        return dependencies
+            .any(|row| row.with.is_some() || knowledge.library_wheels_of(row.requires).next().is_some());
     }
     let mut rows = knowledge.required_libraries().iter().filter(|row| row.distribution == choice.code).peekable();
     let Ok(version) = choice.version.parse() else { return true };
@@ -585,8 +588,8 @@ mod python_tests {
             ("cupy-cuda12x", "13.5.0", "3.9", Some(false)),
             ("a", "1", "3.11", None),
         ] {
-            let told = has_wheel(&choice(name, version), python, &known);
-            assert_eq!(told, expected, "{name} {version} {python}");
+            let available = has_wheel(&choice(name, version), python, &known);
+            assert_eq!(available, expected, "{name} {version} {python}");
         }
     }
 
@@ -605,8 +608,8 @@ mod python_tests {
             ("vllm", "0.11.0", "3.11", true),
         ] {
             for known in [&one, &both] {
-                let told = has_wheel(&choice(name, version), python, known);
-                assert_eq!(told, Some(expected), "{name} {version} {python} {:?}", known.archs);
+                let available = has_wheel(&choice(name, version), python, known);
+                assert_eq!(available, Some(expected), "{name} {version} {python} {:?}", known.archs);
             }
             assert_eq!(has_any_wheel(&choice(name, version), &one), expected, "{name} {version}");
         }
@@ -630,7 +633,7 @@ mod python_tests {
     }
 
     #[test]
-    fn the_middle_one_is_taken() {
+    fn returns_the_middle_version() {
         assert_eq!(middle_version(vec!["3.10", "3.9", "3.11"]), Some("3.10"));
         assert_eq!(middle_version(vec!["3.10", "3.9"]), Some("3.9"));
         assert_eq!(middle_version(vec!["3.12"]), Some("3.12"));
@@ -699,7 +702,7 @@ mod release_cache_tests {
     }
 
     #[test]
-    fn what_is_asked_again_is_told_alike_and_of_no_other() {
+    fn cached_results_equal_fresh_results() {
         let known = ReleaseCache::new(vec!["amd64".to_owned()], Knowledge::built_in());
         let choices = [
             choice("torch", "torch", "2.6.0"),
@@ -715,8 +718,8 @@ mod release_cache_tests {
             let fresh = ReleaseCache::new(vec!["amd64".to_owned()], Knowledge::built_in());
             assert_eq!(known.torch_pin(one), torch_pin(&one.name, one.version, known.knowledge), "{}", one.spec);
             for python in ["3.8", "3.12", "3.13"] {
-                let told = known.has_wheel(one, python);
-                assert_eq!(told, has_wheel(one, python, &fresh), "{} {python}", one.spec);
+                let available = known.has_wheel(one, python);
+                assert_eq!(available, has_wheel(one, python, &fresh), "{} {python}", one.spec);
             }
             for pin in ["==2.6.0", ">=2", "no range"] {
                 assert_eq!(known.admits(pin, one.version), range_contains(pin, one.version) == Some(true), "{pin}");

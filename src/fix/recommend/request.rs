@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_wish_is_a_name_with_versions() {
-        let told = |text: &str| {
+        let parsed = |text: &str| {
             PackageRequest::parse(text, Knowledge::built_in())
                 .map(|wish| (wish.name, wish.extras, wish.range, wish.build))
         };
@@ -132,25 +132,25 @@ mod tests {
             let extras = extras.iter().map(|extra| PackageName::python(extra)).collect::<Vec<_>>();
             Ok((PackageName::python(name), extras, VersionRange::from(range), build.map(str::to_owned)))
         };
-        assert_eq!(told("torch>=2.4"), wish("torch", &[], ">=2.4", None));
-        assert_eq!(told("Jax[cuda12]"), wish("jax", &["cuda12"], "", None));
-        assert_eq!(told("torch==2.6.0+cu118"), wish("torch", &[], "==2.6.0", Some("cu118")));
-        assert_eq!(told("torch==2.4.*"), wish("torch", &[], "==2.4.*", None));
+        assert_eq!(parsed("torch>=2.4"), wish("torch", &[], ">=2.4", None));
+        assert_eq!(parsed("Jax[cuda12]"), wish("jax", &["cuda12"], "", None));
+        assert_eq!(parsed("torch==2.6.0+cu118"), wish("torch", &[], "==2.6.0", Some("cu118")));
+        assert_eq!(parsed("torch==2.4.*"), wish("torch", &[], "==2.4.*", None));
         for wrong in ["", ">=2", "torch>=", "torch=>2", "a b c", "https://x/y.whl", "torch @ https://x", "torch>=$X"] {
-            assert!(told(wrong).is_err(), "{wrong}");
+            assert!(parsed(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn wishes_for_one_distribution_are_one() {
-        let told = |texts: &[&str]| {
+        let merged = |texts: &[&str]| {
             let wishes = texts.iter().map(|text| PackageRequest::parse(text, Knowledge::built_in()).expect(text));
             merge_requests(wishes.collect()).map(|kept| {
-                let told = |wish: &PackageRequest| {
+                let describe = |wish: &PackageRequest| {
                     let build = wish.build.as_deref().unwrap_or_default();
                     format!("{}[{}]{}{build}", wish.name, wish.extras.join(","), wish.range)
                 };
-                kept.iter().map(told).collect::<Vec<_>>().join(" ")
+                kept.iter().map(describe).collect::<Vec<_>>().join(" ")
             })
         };
         for (texts, expected) in [
@@ -161,9 +161,9 @@ mod tests {
             (&["torch==2.6.0+cu118", "torch"], "torch[]==2.6.0cu118"),
             (&["torch", "torchvision"], "torch[] torchvision[]"),
         ] {
-            assert_eq!(told(texts).as_deref(), Ok(expected), "{texts:?}");
+            assert_eq!(merged(texts).as_deref(), Ok(expected), "{texts:?}");
         }
-        assert!(told(&["torch==2.6.0+cu118", "torch==2.6.0+cu124"]).is_err_and(|error| error.contains("two builds")));
+        assert!(merged(&["torch==2.6.0+cu118", "torch==2.6.0+cu124"]).is_err_and(|error| error.contains("two builds")));
     }
 
     #[test]

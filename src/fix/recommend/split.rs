@@ -27,11 +27,11 @@ pub(super) fn minimal_pool_cover(tried: &[TestedCandidate<'_>], pools: usize) ->
             sets.push((at, set));
         }
     }
-    let wanted: BTreeSet<usize> = sets.iter().flat_map(|(_, set)| set.iter().copied()).collect();
+    let required: BTreeSet<usize> = sets.iter().flat_map(|(_, set)| set.iter().copied()).collect();
     let found = (1..=MAX_EXACT_IMAGES)
-        .find_map(|size| exact_cover(&sets, &wanted, size))
-        .unwrap_or_else(|| greedy_cover(&sets, &wanted));
-    let mut left = wanted;
+        .find_map(|size| exact_cover(&sets, &required, size))
+        .unwrap_or_else(|| greedy_cover(&sets, &required));
+    let mut left = required;
     let mut parts = Vec::new();
     for (at, set) in found.iter().filter_map(|place| sets.get(*place)) {
         let own: Vec<usize> = set.intersection(&left).copied().collect();
@@ -42,13 +42,13 @@ pub(super) fn minimal_pool_cover(tried: &[TestedCandidate<'_>], pools: usize) ->
 }
 
 /// Returns the first sets of this number that contain all wanted pools.
-fn exact_cover(sets: &[(usize, BTreeSet<usize>)], wanted: &BTreeSet<usize>, size: usize) -> Option<Vec<usize>> {
-    let first = *wanted.first()?;
+fn exact_cover(sets: &[(usize, BTreeSet<usize>)], required: &BTreeSet<usize>, size: usize) -> Option<Vec<usize>> {
+    let first = *required.first()?;
     if size == 0 {
         return None;
     }
     for (place, (_, set)) in sets.iter().enumerate().filter(|(_, (_, set))| set.contains(&first)) {
-        let left: BTreeSet<usize> = wanted.difference(set).copied().collect();
+        let left: BTreeSet<usize> = required.difference(set).copied().collect();
         if left.is_empty() {
             return Some(vec![place]);
         }
@@ -61,8 +61,8 @@ fn exact_cover(sets: &[(usize, BTreeSet<usize>)], wanted: &BTreeSet<usize>, size
 }
 
 /// Returns sets that contain all wanted pools, each time the one with most of the rest.
-fn greedy_cover(sets: &[(usize, BTreeSet<usize>)], wanted: &BTreeSet<usize>) -> Vec<usize> {
-    let (mut left, mut found) = (wanted.clone(), Vec::new());
+fn greedy_cover(sets: &[(usize, BTreeSet<usize>)], required: &BTreeSet<usize>) -> Vec<usize> {
+    let (mut left, mut found) = (required.clone(), Vec::new());
     while !left.is_empty() {
         let gain = |(_, set): &(usize, BTreeSet<usize>)| set.intersection(&left).count();
         let Some((place, (_, set))) = sets.iter().enumerate().rev().max_by_key(|(_, one)| gain(one)) else { break };
@@ -83,11 +83,11 @@ mod tests {
     #[test]
     fn the_fewest_sets_that_hold_all_are_found() {
         let all = sets(&[&[0, 1], &[2], &[1, 2, 3], &[3]]);
-        let wanted: BTreeSet<usize> = (0..4).collect();
-        assert_eq!(exact_cover(&all, &wanted, 1), None);
-        assert_eq!(exact_cover(&all, &wanted, 2), Some(vec![0, 2]));
+        let required: BTreeSet<usize> = (0..4).collect();
+        assert_eq!(exact_cover(&all, &required, 1), None);
+        assert_eq!(exact_cover(&all, &required, 2), Some(vec![0, 2]));
         assert_eq!(exact_cover(&all, &(0..5).collect(), 3), None, "nothing holds the last");
         assert_eq!(exact_cover(&[], &BTreeSet::new(), 3), None);
-        assert_eq!(greedy_cover(&all, &wanted), [2, 0]);
+        assert_eq!(greedy_cover(&all, &required), [2, 0]);
     }
 }

@@ -32,7 +32,7 @@ pub(super) enum CandidateResult {
         /// The route.
         route: StartRoute,
         /// Whether some of its GPU code or libraries was not inspected.
-        unseen: bool,
+        uninspected: bool,
     },
     /// It starts, and uses no GPU or may use none.
     Idle,
@@ -57,8 +57,8 @@ impl CandidateResult {
             Self::Fails(_) => 3,
         };
         match (self, other) {
-            (Self::Starts { route, unseen }, Self::Starts { route: other, unseen: too }) => {
-                Self::Starts { route: route.max(other), unseen: unseen || too }
+            (Self::Starts { route, uninspected }, Self::Starts { route: other, uninspected: too }) => {
+                Self::Starts { route: route.max(other), uninspected: uninspected || too }
             }
             _ if badness(other) > badness(self) => other,
             _ => self,
@@ -192,9 +192,9 @@ pub(super) fn has_other_cuda_major(
     candidate: &CandidateImage<'_>,
 ) -> bool {
     let of_bases = || place.platforms.iter().flat_map(|platform| images.builds_for(platform));
-    let held = || of_bases().filter_map(|image| image.base_cuda.known());
+    let base_versions = || of_bases().filter_map(|image| image.base_cuda.known());
     let builds = candidate.choices.iter().filter_map(|choice| choice.cuda);
-    builds.into_iter().any(|cuda| held().any(|held| held.major() != cuda.major()))
+    builds.into_iter().any(|cuda| base_versions().any(|base_version| base_version.major() != cuda.major()))
 }
 
 /// Maximum number of hosts of a pool that are sampled for whether all of them may fail.
@@ -224,7 +224,7 @@ fn pool_group_result(
     let list = pool_verdicts_with_cache(&pairs, &mut shared, knowledge);
     past.shared = shared.reset_for_other_images();
     // What is put on top of another framework fails on its own, and the image starts all the same: here nothing may.
-    let mut worst = CandidateResult::Starts { route: StartRoute::Native, unseen: false };
+    let mut worst = CandidateResult::Starts { route: StartRoute::Native, uninspected: false };
     let extension =
         |verdict: &StartupVerdict<'_>| verdict.hosts.iter().any(|host| host.component.role == ComponentRole::Extension);
     for verdict in list.iter().filter(|one| !extension(one) || one.component.is_some_and(counts)) {
@@ -256,16 +256,16 @@ fn verdict_result(verdict: &StartupVerdict<'_>, bare: bool, knowledge: Knowledge
     };
     let own = || verdict.hosts.iter().filter(|host| host.component.role != ComponentRole::Container);
     let of = |host: &HostResult<'_>| explanations::unused_gpu_reason(host.replay(knowledge));
-    let met = |wanted: &dyn Fn(StartStep, StepResult) -> bool| {
-        own().flat_map(|host| &host.steps).any(|record| wanted(record.step, record.result))
+    let met = |predicate: &dyn Fn(StartStep, StepResult) -> bool| {
+        own().flat_map(|host| &host.steps).any(|record| predicate(record.step, record.result))
     };
     if own().any(|host| of(host).is_some()) || met(&|_, result| result == StepResult::FailsLater) {
         return CandidateResult::Idle;
     }
     let seen = [StartStep::Code, StartStep::Libraries, StartStep::OpenedLater];
-    let unseen = !bare && met(&|step, result| seen.contains(&step) && result == StepResult::NotSeen);
+    let uninspected = !bare && met(&|step, result| seen.contains(&step) && result == StepResult::NotSeen);
     // What PTX alone carries to a GPU leaves the libraries of its CUDA behind.
     let behind = route == StartRoute::Jit
         && own().any(|host| !explanations::unknown_gpu_code(host.replay(knowledge), route).is_empty());
-    CandidateResult::Starts { route, unseen: unseen || behind }
+    CandidateResult::Starts { route, uninspected: uninspected || behind }
 }

@@ -29,25 +29,25 @@ pub struct ChangedFleet {
     /// Names of the new pools.
     pub added: Vec<String>,
     /// The changes as short texts.
-    pub told: Vec<String>,
+    pub descriptions: Vec<String>,
 }
 
 /// Returns the fleet with the requested changes, or why one of them is impossible.
 pub fn change_fleet(
     fleet: &Fleet,
-    asked: RequestedFleetChanges<'_>,
+    requested: RequestedFleetChanges<'_>,
     knowledge: Knowledge,
     sources: &mut Sources,
 ) -> Result<ChangedFleet, String> {
     let mut text = sources.get(fleet.source).text().to_owned();
     let mut new = fleet.clone();
-    let (mut set, mut added, mut told) = (Vec::new(), Vec::new(), Vec::new());
-    for name in asked.remove {
+    let (mut set, mut added, mut descriptions) = (Vec::new(), Vec::new(), Vec::new());
+    for name in requested.remove {
         let at = pool_index(&new, name)?;
         new.pools.remove(at);
-        told.push(format!("without pool `{name}`"));
+        descriptions.push(format!("without pool `{name}`"));
     }
-    for written in asked.set {
+    for written in requested.set {
         let wrong = || format!("--set {written}: expected POOL.KEY=VALUE, such as t4.driver=550.54.15");
         let (path, value) = written.split_once('=').ok_or_else(wrong)?;
         let named = new.pools.iter().filter_map(|pool| {
@@ -70,9 +70,9 @@ pub fn change_fleet(
         if !set.contains(&name) {
             set.push(name);
         }
-        told.push(format!("with {}={}", path.trim(), value.trim()));
+        descriptions.push(format!("with {}={}", path.trim(), value.trim()));
     }
-    for written in asked.add {
+    for written in requested.add {
         let wrong =
             || format!("--add {written}: expected NAME: KEY=VALUE, ..., such as 'b200: gpu=B200, driver=580.95.05'");
         let (name, rest) = written.split_once(':').ok_or_else(wrong)?;
@@ -86,7 +86,7 @@ pub fn change_fleet(
         let pairs = split_key_values(rest).ok_or_else(wrong)?;
         new.pools.push(read_pool(&mut text, name, &pairs, &format!("--add {written}"), knowledge)?);
         added.push(name.to_owned());
-        told.push(format!("with a new pool `{name}`"));
+        descriptions.push(format!("with a new pool `{name}`"));
     }
     let text = SourceText::new(fleet.name.clone(), text);
     for check in [fleet::check_versions, fleet::check_toolkit_modes, fleet::check_mig_support, fleet::check_host_counts]
@@ -95,14 +95,15 @@ pub fn change_fleet(
         checked.map_err(|errors| join_errors(&errors))?;
     }
     new.source = sources.add(text);
-    Ok(ChangedFleet { fleet: new, set, added, told })
+    Ok(ChangedFleet { fleet: new, set, added, descriptions })
 }
 
 /// Returns the index of a pool, or an error with a suggestion.
 fn pool_index(fleet: &Fleet, name: &str) -> Result<usize, String> {
     let names = || fleet.pools.iter().map(|pool| pool.name.value.as_str());
     names().position(|own| own == name).ok_or_else(|| {
-        let hint = nearest_word(name, names()).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+        let hint =
+            nearest_word(name, names()).map(|suggestion| format!("; did you mean `{suggestion}`?")).unwrap_or_default();
         format!("the fleet {} has no pool `{name}`{hint}", fleet.name)
     })
 }
@@ -242,10 +243,10 @@ mod tests {
 
     #[test]
     fn comma_separates_only_before_a_key() {
-        let told = |text: &'static str| split_key_values(text).unwrap_or_default();
-        assert_eq!(told("gpu=B200, driver=580.95.05"), [("gpu", "B200"), ("driver", "580.95.05")]);
-        assert_eq!(told(" driver = >=535,<536 , gpu=T4"), [("driver", ">=535,<536"), ("gpu", "T4")]);
-        assert_eq!(told("env.A=b=c"), [("env.A", "b=c")]);
+        let pairs = |text: &'static str| split_key_values(text).unwrap_or_default();
+        assert_eq!(pairs("gpu=B200, driver=580.95.05"), [("gpu", "B200"), ("driver", "580.95.05")]);
+        assert_eq!(pairs(" driver = >=535,<536 , gpu=T4"), [("driver", ">=535,<536"), ("gpu", "T4")]);
+        assert_eq!(pairs("env.A=b=c"), [("env.A", "b=c")]);
         for wrong in ["", "gpu", "=B200", "gpu=", "gpu=B200, driver="] {
             assert_eq!(split_key_values(wrong), None, "{wrong}");
         }

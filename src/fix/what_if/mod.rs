@@ -26,34 +26,34 @@ pub fn compare_image(before: &Subject, after: &Subject, added: &[String]) -> Opt
 
 /// Returns which images are ready for a new pool.
 pub fn pool_readiness(pool: &str, images: &[Subject]) -> PoolReadiness {
-    let mut told = PoolReadiness { pool: pool.to_owned(), ..PoolReadiness::default() };
+    let mut readiness = PoolReadiness { pool: pool.to_owned(), ..PoolReadiness::default() };
     for image in images {
         let Some(verdict) = compare::verdict_on_pool(image, pool) else { continue };
         let name = crate::report::phrases::subject_title(image);
         if verdict.fate == VerdictKind::Starts && !verdict.not_seen.is_empty() {
-            told.unseen.push(name.clone());
+            readiness.unseen.push(name.clone());
         }
         let list = match (verdict.fate, verdict.route) {
-            (VerdictKind::Starts, Some(StartRoute::Jit)) => &mut told.jit,
-            (VerdictKind::Starts, _) => &mut told.ready,
-            (VerdictKind::Fails, _) => &mut told.fail,
+            (VerdictKind::Starts, Some(StartRoute::Jit)) => &mut readiness.jit,
+            (VerdictKind::Starts, _) => &mut readiness.ready,
+            (VerdictKind::Fails, _) => &mut readiness.fail,
             (VerdictKind::NotApplicable, _) => continue,
             _ => {
-                let known = |gap: &&Missing| !told.missing.contains(gap);
+                let known = |gap: &&Missing| !readiness.missing.contains(gap);
                 let news: Vec<Missing> = verdict.missing.iter().filter(known).cloned().collect();
-                told.missing.extend(news);
-                let known = told.reasons.iter_mut().find(|reason| reason.message == verdict.message);
+                readiness.missing.extend(news);
+                let known = readiness.reasons.iter_mut().find(|reason| reason.message == verdict.message);
                 if let Some(reason) = known {
                     reason.images.push(name.clone());
                 } else {
                     let (message, images) = (verdict.message.clone(), vec![name.clone()]);
-                    told.reasons.push(UnknownVerdictReason { message, images });
+                    readiness.reasons.push(UnknownVerdictReason { message, images });
                 }
-                &mut told.open
+                &mut readiness.open
             }
         };
         list.push(name);
     }
-    told.missing.sort_by_key(|gap| !gap.key.starts_with("pool."));
-    told
+    readiness.missing.sort_by_key(|gap| !gap.key.starts_with("pool."));
+    readiness
 }

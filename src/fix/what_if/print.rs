@@ -18,15 +18,15 @@ const MAX_LISTED_NAMES: usize = 6;
 const MAX_MARKDOWN_BYTES: usize = 60_000;
 
 /// Writes the report for a terminal.
-pub fn write_human(told: &WhatIfReport, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
-    for error in &told.errors {
+pub fn write_human(report: &WhatIfReport, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
+    for error in &report.errors {
         writeln!(out, "{}: {}", escape_one_line(&error.input), escape_one_line(&error.message))?;
     }
-    if told.fleet.built_in {
+    if report.fleet.built_in {
         writeln!(out, "{NO_FLEET}\n")?;
     }
-    writeln!(out, "{}", paint(&escape_one_line(&told.changes.join(", ")), TextStyle::Strong, color))?;
-    for image in &told.changed {
+    writeln!(out, "{}", paint(&escape_one_line(&report.changes.join(", ")), TextStyle::Strong, color))?;
+    for image in &report.changed {
         writeln!(out, "  {}", escape_one_line(&image.name))?;
         for pool in &image.pools {
             let (before, after) = (verdict_cell(pool.before.as_ref()), verdict_cell(pool.after.as_ref()));
@@ -44,10 +44,10 @@ pub fn write_human(told: &WhatIfReport, color: bool, out: &mut dyn io::Write) ->
             )?;
         }
     }
-    for line in readiness_and_driver_lines(told) {
+    for line in readiness_and_driver_lines(report) {
         writeln!(out, "{}", escape_one_line(&line))?;
     }
-    writeln!(out, "{}", escape_one_line(&told.summary.join("; ")))
+    writeln!(out, "{}", escape_one_line(&report.summary.join("; ")))
 }
 
 /// Returns the text for a verdict, or `-`.
@@ -56,9 +56,9 @@ fn verdict_cell(end: Option<&ComparedVerdict>) -> String {
 }
 
 /// Returns the lines about readiness for new pools and about needed drivers.
-fn readiness_and_driver_lines(told: &WhatIfReport) -> Vec<String> {
+fn readiness_and_driver_lines(report: &WhatIfReport) -> Vec<String> {
     let mut lines = Vec::new();
-    for pool in &told.ready {
+    for pool in &report.ready {
         for (verb, images) in [
             ("ready", &pool.ready),
             ("ready through PTX JIT", &pool.jit),
@@ -70,9 +70,9 @@ fn readiness_and_driver_lines(told: &WhatIfReport) -> Vec<String> {
             }
         }
         if !pool.unseen.is_empty() {
-            let unseen = quoted_list_start(&pool.unseen);
+            let uninspected = quoted_list_start(&pool.unseen);
             lines.push(format!(
-                "new pool `{}`: {} of these not fully inspected: {unseen}",
+                "new pool `{}`: {} of these not fully inspected: {uninspected}",
                 pool.pool,
                 pool.unseen.len()
             ));
@@ -88,15 +88,15 @@ fn readiness_and_driver_lines(told: &WhatIfReport) -> Vec<String> {
             ));
         }
         if !pool.missing.is_empty() {
-            let mut told: Vec<&str> =
+            let mut suggestions: Vec<&str> =
                 pool.missing.iter().take(MAX_LISTED_NAMES).map(|gap| gap.supply.as_str()).collect();
-            told.dedup();
+            suggestions.dedup();
             let more = pool.missing.len().saturating_sub(MAX_LISTED_NAMES);
             let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-            lines.push(format!("new pool `{}`: to resolve the unknown: {}{more}", pool.pool, told.join("; ")));
+            lines.push(format!("new pool `{}`: to resolve the unknown: {}{more}", pool.pool, suggestions.join("; ")));
         }
     }
-    lines.extend(told.drivers.iter().map(driver_line));
+    lines.extend(report.drivers.iter().map(driver_line));
     lines
 }
 
@@ -154,20 +154,20 @@ fn verdict_symbol(end: Option<&ComparedVerdict>) -> &'static str {
 }
 
 /// Writes the report as Markdown.
-pub fn write_markdown(told: &WhatIfReport, out: &mut dyn io::Write) -> io::Result<()> {
-    let changes = escape_prose(&told.changes.join(", "));
-    let mut text = format!("## imagelint: the fleet {changes}\n\n{}\n", escape_prose(&told.summary.join("; ")));
-    if told.fleet.built_in {
+pub fn write_markdown(report: &WhatIfReport, out: &mut dyn io::Write) -> io::Result<()> {
+    let changes = escape_prose(&report.changes.join(", "));
+    let mut text = format!("## imagelint: the fleet {changes}\n\n{}\n", escape_prose(&report.summary.join("; ")));
+    if report.fleet.built_in {
         let _ = writeln!(text, "\n{}", escape_prose(NO_FLEET));
     }
-    for error in &told.errors {
+    for error in &report.errors {
         let _ = writeln!(text, "\n- not read: {}: {}", code_span(&error.input), escape_prose(&error.message));
     }
-    if !told.changed.is_empty() {
+    if !report.changed.is_empty() {
         text.push_str("\n| image | pool | before | after |\n|---|---|---|---|\n");
     }
     let mut left = 0;
-    for (image, pool) in told.changed.iter().flat_map(|image| image.pools.iter().map(move |pool| (image, pool))) {
+    for (image, pool) in report.changed.iter().flat_map(|image| image.pools.iter().map(move |pool| (image, pool))) {
         let sign = match pool.change {
             VerdictChange::Breaks => "❌ ",
             VerdictChange::Works => "✅ ",
@@ -188,7 +188,7 @@ pub fn write_markdown(told: &WhatIfReport, out: &mut dyn io::Write) -> io::Resul
         let _ = write!(text, "\n{left} more rows are omitted for length; see them with --format json.\n");
     }
     text.push('\n');
-    for line in readiness_and_driver_lines(told) {
+    for line in readiness_and_driver_lines(report) {
         let line = format!("- {}\n", escape_prose(&line));
         if text.len() + line.len() < MAX_MARKDOWN_BYTES + 4_000 {
             text.push_str(&line);

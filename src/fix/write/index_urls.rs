@@ -184,9 +184,9 @@ pub(super) fn installs_only(
     } else {
         words.iter().position(|word| word == "install").map(|at| at + 1)
     };
-    let Some(asked) = at.and_then(|at| words.get(at..)) else { return false };
+    let Some(arguments) = at.and_then(|at| words.get(at..)) else { return false };
     let mut skips = false;
-    asked.iter().all(|word| {
+    arguments.iter().all(|word| {
         // An index stands behind its option.
         let value = std::mem::replace(&mut skips, word == EXTRA_INDEX_OPTION);
         let name = word.split(|c: char| "=<>~![; ".contains(c)).next().unwrap_or(word);

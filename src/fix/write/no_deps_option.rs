@@ -34,8 +34,8 @@ fn no_deps_span(text: &str, instruction: Span, word: Span) -> Option<Span> {
     NO_DEPS_OPTIONS.iter().find_map(|option| {
         let at = command.find(option)?;
         let (rest, front) = (command.get(at + option.len()..)?, command.get(..at)?);
-        let alone = blank(rest.chars().next()) && blank(front.chars().next_back());
-        alone.then(|| Span::new(start + at, start + at + option.len()))
+        let is_whole_word = blank(rest.chars().next()) && blank(front.chars().next_back());
+        is_whole_word.then(|| Span::new(start + at, start + at + option.len()))
     })
 }
 
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_option_of_the_command_that_names_the_package_is_found_alone() {
+    fn finds_only_the_option_of_the_command_with_the_package() {
         for (text, expected) in [
             ("RUN pip install --no-deps torch", Some("RUN pip install torch")),
             ("RUN pip install torch --no-deps", Some("RUN pip install torch")),

@@ -121,8 +121,8 @@ fn variable_value_edits(texts: &DockerfileTexts<'_>, new: &[MissingGpuCode]) -> 
         for (start, end) in quoted_value_ranges(text, instruction.span) {
             let value = text.get(start..end).unwrap_or_default();
             let last = value.rmatch_indices(GENCODE_OPTION).next().map(|(at, _)| start + at);
-            let said = last.and_then(|at| options_in_value(text, Span::new(at, end)).into_iter().next());
-            let more = said.and_then(|said| append_gpu_code(text, &[said], new, WordSeparator::Blanks));
+            let gencode = last.and_then(|at| options_in_value(text, Span::new(at, end)).into_iter().next());
+            let more = gencode.and_then(|option| append_gpu_code(text, &[option], new, WordSeparator::Blanks));
             edits.extend(more.map(|(span, more)| texts.dockerfile_edit(span, more)));
         }
     }
@@ -147,14 +147,14 @@ struct MissingGpuCode {
 
 impl MissingGpuCode {
     /// Returns the code that a list lacks for a GPU; `None` where nothing is missing.
-    fn for_gpu(wanted: &str, list: &ObservedArchList) -> Option<Self> {
+    fn for_gpu(capability: &str, list: &ObservedArchList) -> Option<Self> {
         let has = |number: &str| list.entries.iter().any(|(entry, _)| entry.strip_prefix("sm_") == Some(number));
-        let number = match wanted.trim_end_matches(PTX_SUFFIX) {
+        let number = match capability.trim_end_matches(PTX_SUFFIX) {
             "" => newest_architecture(list)?,
             number => number.replace('.', ""),
         };
         let code = !has(&number);
-        let ptx = wanted.ends_with(PTX_SUFFIX) && list.ptx != Some(true);
+        let ptx = capability.ends_with(PTX_SUFFIX) && list.ptx != Some(true);
         (code || ptx).then_some(Self { number, code, ptx })
     }
 
@@ -180,8 +180,8 @@ fn append_gpu_code(
     let between = between.text();
     let of_one = |one: &MissingGpuCode| {
         let number = &one.number;
-        let said = |kind: &str| format!("{between}-gencode{between}arch=compute_{number},code={kind}_{number}");
-        one.code_kinds().map(said).collect::<Vec<String>>()
+        let gencode_flag = |kind: &str| format!("{between}-gencode{between}arch=compute_{number},code={kind}_{number}");
+        one.code_kinds().map(gencode_flag).collect::<Vec<String>>()
     };
     let more: String = new.iter().flat_map(of_one).collect();
     let last = |of: NvccOptionKind| options.iter().rfind(|option| option.of == of);

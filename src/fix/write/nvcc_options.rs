@@ -91,7 +91,8 @@ pub(super) fn options_in_value(text: &str, part: Span) -> Vec<NvccOption> {
         let length = rest.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')).unwrap_or(rest.len());
         Span::new(part.start + at, part.start + at + length)
     };
-    let read = |at: usize| parse_option(text, word(at), WordSeparator::Blanks).filter(|said| said.span.end <= part.end);
+    let read =
+        |at: usize| parse_option(text, word(at), WordSeparator::Blanks).filter(|option| option.span.end <= part.end);
     starts.filter_map(read).collect()
 }
 
@@ -168,8 +169,8 @@ mod tests {
             ("RUN A=b", &[]),
         ] {
             let found = quoted_value_ranges(text, Span::new(0, text.len()));
-            let told: Vec<&str> = found.into_iter().map(|(start, end)| &text[start..end]).collect();
-            assert_eq!(told, expected, "{text}");
+            let values: Vec<&str> = found.into_iter().map(|(start, end)| &text[start..end]).collect();
+            assert_eq!(values, expected, "{text}");
         }
     }
 
@@ -190,8 +191,8 @@ mod tests {
             ("", &[]),
         ] {
             let found = options_in_value(text, Span::new(0, text.len()));
-            let told: Vec<&str> = found.iter().map(|said| &text[said.span.start..said.span.end]).collect();
-            assert_eq!(told, expected, "{text}");
+            let options: Vec<&str> = found.iter().map(|option| &text[option.span.start..option.span.end]).collect();
+            assert_eq!(options, expected, "{text}");
         }
     }
 

@@ -32,12 +32,12 @@ pub(super) fn build_edit_variants(
     if is_direct_reference(texts, (source, word)) {
         return Vec::new();
     }
-    let Some(mut beside) = companion_edits(case, texts, companions) else { return Vec::new() };
-    beside.extend(constraint_edits(case, own.command, package, to));
+    let Some(mut common_edits) = companion_edits(case, texts, companions) else { return Vec::new() };
+    common_edits.extend(constraint_edits(case, own.command, package, to));
     let leaves = if source == texts.source { edit::value_spans(texts.dockerfile, text, word) } else { vec![word] };
     let mut found: Vec<EditVariant> = Vec::new();
     let mut add = |edits: Vec<SourceEdit>, elsewhere: bool| {
-        let mut edits = [edits, beside.clone()].concat();
+        let mut edits = [edits, common_edits.clone()].concat();
         edits.sort();
         edits.dedup();
         found.push(EditVariant { edits, elsewhere });
@@ -168,9 +168,9 @@ pub(super) fn rename_package(
     texts: &DockerfileTexts<'_>,
     (from, to): (&str, &str),
 ) -> Option<Vec<SourceEdit>> {
-    let asked = case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip && one.name == from);
+    let packages = case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip && one.name == from);
     let mut edits = Vec::new();
-    for package in asked {
+    for package in packages {
         let (source, word) = fact_spans(case, package.fact).into_iter().next()?;
         requirement_syntax(texts, source, word)?;
         let name = package_name_span(texts.sources.get(source).text(), word, from)?;
@@ -200,10 +200,10 @@ fn extra_insertion(slice: &str, word: Span, name: &str, extra: &str) -> Option<(
         return None;
     }
     let behind = quote + own.len();
-    let put = |at: usize, text: String| (Span::new(word.start + at, word.start + at), text);
+    let insert_at = |at: usize, text: String| (Span::new(word.start + at, word.start + at), text);
     match slice.get(behind..)?.strip_prefix('[') {
-        Some(inside) => Some(put(behind + 1 + inside.find(']')?, format!(",{extra}"))),
-        None => Some(put(behind, format!("[{extra}]"))),
+        Some(inside) => Some(insert_at(behind + 1 + inside.find(']')?, format!(",{extra}"))),
+        None => Some(insert_at(behind, format!("[{extra}]"))),
     }
 }
 
@@ -225,9 +225,9 @@ fn quote_bracket_insertion(
     let whole = format!("{front}{more}{behind}");
     if style == RequirementSyntax::Words {
         // A word of the list is no word of a shell; what is a command of one holds more than it.
-        let alone = before.ends_with('"') && text.get(word.end..)?.starts_with('"');
+        let is_whole_string = before.ends_with('"') && text.get(word.end..)?.starts_with('"');
         let quote = if whole.contains('$') { "\\\"" } else { "'" };
-        return Some((word, if alone { whole } else { format!("{quote}{whole}{quote}") }));
+        return Some((word, if is_whole_string { whole } else { format!("{quote}{whole}{quote}") }));
     }
     let plain = !whole.contains(['"', '\'', '\\', '`']);
     plain.then(|| (word, quote_shell_word(before, &whole)))
@@ -244,9 +244,9 @@ fn pin_requirement(text: &str, word: Span, package: &str, version: &str) -> Opti
     let name = package_name_span(text, word, package)?;
     let behind = text.get(name.end..word.end)?;
     let extras = if behind.starts_with('[') { behind.find(']')? + 1 } else { 0 };
-    let said = behind.get(extras..)?;
+    let specifier = behind.get(extras..)?;
     // What follows a blank, a marker or a quote is no version.
-    let length = said.find(['"', '\'', ';', '#', ' ', '\r', '\n']).unwrap_or(said.len());
+    let length = specifier.find(['"', '\'', ';', '#', ' ', '\r', '\n']).unwrap_or(specifier.len());
     let kept = text.get(name.start..name.end + extras)?;
     // With its name, so that it is no insertion: another one may begin where it ends.
     Some((Span::new(name.start, name.end + extras + length), format!("{kept}=={version}")))

@@ -87,7 +87,7 @@ mod tests {
     use super::urls_in_settings;
 
     #[test]
-    fn an_address_of_a_setting_stands_behind_its_name() {
+    fn finds_index_urls_in_settings() {
         for (text, expected) in [
             ("ENV PIP_INDEX_URL=https://h/simple", &["https://h/simple"][..]),
             ("ARG UV_DEFAULT_INDEX=\"https://h/simple\"", &["https://h/simple"]),

@@ -17,8 +17,9 @@ pub(super) fn package_removal_span(
     name: &str,
 ) -> Option<Span> {
     let is_package = text.get(word.start..word.end)?.starts_with(name);
-    let apart = |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || COMMAND_SEPARATORS.contains(&c));
-    let whole = apart(text.get(..word.start)?.chars().next_back()) && apart(text.get(word.end..)?.chars().next());
+    let is_boundary = |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || COMMAND_SEPARATORS.contains(&c));
+    let whole =
+        is_boundary(text.get(..word.start)?.chars().next_back()) && is_boundary(text.get(word.end..)?.chars().next());
     let before = join_continued_lines(text.get(instruction.start..word.start)?, escape);
     let behind = join_continued_lines(text.get(word.end..instruction.end)?, escape);
     let before = before.rsplit(COMMAND_SEPARATORS).next().unwrap_or_default();

@@ -55,7 +55,7 @@ mod tests {
     use super::installs_only_matching;
 
     #[test]
-    fn a_command_asks_for_these_alone_where_it_names_nothing_else() {
+    fn detects_commands_that_install_only_these_packages() {
         for (text, expected) in [
             ("RUN pip install torch==2.5.1", true),
             ("RUN apt-get update && pip3 install torch==2.5.1 Vision==0.20.1 && rm -rf /x", true),

@@ -101,15 +101,15 @@ fn install_edits(
 ) -> Option<Vec<SourceEdit>> {
     let (first, last) = (*one.places.first()?, *one.places.last()?);
     let place = if one.style == RequirementSyntax::List { first } else { last };
-    let alone = one.places.iter().all(|(source, _)| *source == place.0)
+    let installs_nothing_else = one.places.iter().all(|(source, _)| *source == place.0)
         && index_urls::installs_only(texts, place, one.style, &one.names);
     let (source, _) = place;
     let edit = |(span, replacement): (Span, String)| SourceEdit { source, span, replacement };
-    let put = |option: &str| index_urls::add_index(texts, place, one.style, (option, page));
+    let insert_option = |option: &str| index_urls::add_index(texts, place, one.style, (option, page));
     let found = match &one.first.indexes {
-        IndexSelection::Default if alone => put(INDEX_OPTION)?,
-        IndexSelection::Default if !own => put(EXTRA_INDEX_OPTION)?,
-        IndexSelection::Beside(tags) if alone && tags.iter().any(|tag| tag == build) => {
+        IndexSelection::Default if installs_nothing_else => insert_option(INDEX_OPTION)?,
+        IndexSelection::Default if !own => insert_option(EXTRA_INDEX_OPTION)?,
+        IndexSelection::Beside(tags) if installs_nothing_else && tags.iter().any(|tag| tag == build) => {
             vec![index_urls::replace_extra_index_option(texts, place, build)?]
         }
         _ => return None,

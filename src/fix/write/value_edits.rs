@@ -80,7 +80,8 @@ pub(super) fn remove_pieces(written: &str, holds: &[&str]) -> String {
         Some(quote) => written.trim_start_matches(quote).trim_end_matches(quote),
         None => written,
     };
-    let left: Vec<&str> = inner.split(':').filter(|piece| !holds.iter().any(|held| piece.contains(held))).collect();
+    let left: Vec<&str> =
+        inner.split(':').filter(|piece| !holds.iter().any(|substring| piece.contains(substring))).collect();
     let left = left.join(":");
     match quote {
         Some(quote) => format!("{quote}{left}{quote}"),

@@ -35,7 +35,7 @@ pub(super) fn read_services(
             continue;
         }
         let image = found.image_of(service);
-        let told = match image.map(|(written, place)| (plain(&written), written, place)) {
+        let reason = match image.map(|(written, place)| (plain(&written), written, place)) {
             Some((Some(image), written, place)) => {
                 let (mut env, whole) = read_env_files(service.get("env_file"), plain, open_file);
                 let env_file = (!whole).then_some("`env_file` of the service");
@@ -63,7 +63,7 @@ pub(super) fn read_services(
             None if open => continue,
             None => "it has no image; use `check --compose` for images that are built",
         };
-        found.notes.insert(format!("{name}: {told}"));
+        found.notes.insert(format!("{name}: {reason}"));
     }
 }
 
@@ -139,7 +139,7 @@ fn read_env_files(
         };
         // Variables within values are those of whoever starts the service.
         let value = |value: String| Some(value).filter(|value| !value.contains('$'));
-        env.extend(parse_environment_file(&text).into_iter().map(|(name, told)| (name, value(told))));
+        env.extend(parse_environment_file(&text).into_iter().map(|(name, raw_value)| (name, value(raw_value))));
     }
     (env, whole)
 }

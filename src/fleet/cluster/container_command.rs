@@ -96,8 +96,8 @@ fn substitute_variables(word: &str, env: &BTreeMap<String, Option<String>>, env_
         };
         match env.get(name) {
             Some(Some(value)) => out.push_str(value),
-            told => {
-                known &= told.is_none() && !env_from;
+            unresolved => {
+                known &= unresolved.is_none() && !env_from;
                 out.extend(["$(", name, ")"]);
             }
         }
@@ -110,12 +110,12 @@ fn substitute_variables(word: &str, env: &BTreeMap<String, Option<String>>, env_
 /// Returns the command of a Compose service: lists or lines; an empty one removes that of the image.
 pub(super) fn read_service_command(service: &Value, plain: impl Fn(&str) -> Option<String>) -> ContainerCommand {
     let words = |name: &str| {
-        let told = match service.get(name) {
+        let parsed_words = match service.get(name) {
             Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).map(&plain).collect(),
             Some(Value::String(line)) => plain(line).and_then(|line| split_shell_words(&line)),
             _ => return ArgumentOverride::OfImage,
         };
-        told.map_or(ArgumentOverride::Unknown, ArgumentOverride::Explicit)
+        parsed_words.map_or(ArgumentOverride::Unknown, ArgumentOverride::Explicit)
     };
     let folder = service.get("working_dir").and_then(Value::as_str).and_then(&plain);
     ContainerCommand { entrypoint: words("entrypoint"), arguments: words("command"), folder }

@@ -80,7 +80,7 @@ pub(super) fn read_container_environment(
 /// Returns the value of an `env` entry before expansion; `None` if it is not in the file.
 fn variable_value(variable: &Value, maps: &NamespaceConfigMaps<'_>) -> Option<String> {
     match (variable.get("value"), variable.get("valueFrom")) {
-        (Some(Value::String(told)), None) => Some(told.clone()),
+        (Some(Value::String(text)), None) => Some(text.clone()),
         (None | Some(Value::Null), None) => Some(String::new()),
         (None, Some(from)) => {
             let of = |field: &str| text_at(from, &["configMapKeyRef", field]);

@@ -32,7 +32,7 @@ pub enum GpuProvider {
 
 impl Start {
     /// Whether nothing is known.
-    pub fn is_untold(&self) -> bool {
+    pub fn is_unknown(&self) -> bool {
         *self == Self::default()
     }
 

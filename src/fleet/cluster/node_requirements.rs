@@ -55,7 +55,7 @@ pub enum LabelCondition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LabelState {
     /// Unknown.
-    Untold,
+    Unknown,
     /// The label is absent.
     Absent,
     /// The label has one of these values.
@@ -68,7 +68,7 @@ impl LabelCondition {
     /// Whether the condition may hold for a label; a range contains whole numbers only.
     pub fn may_match_label(&self, label: &LabelState) -> bool {
         match label {
-            LabelState::Untold => true,
+            LabelState::Unknown => true,
             LabelState::Absent => matches!(self, Self::NotIn(_) | Self::DoesNotExist | Self::Untold),
             LabelState::OneOf(values) => values.iter().any(|value| self.holds_for_value(value)),
             LabelState::Between(from, to) => self.may_hold_in_range(*from, *to),
@@ -136,9 +136,9 @@ fn mig_resources(spec: &Value) -> BTreeSet<String> {
     let lists = containers.flat_map(|container| {
         ["limits", "requests"].into_iter().filter_map(|list| value_at(container, &["resources", list])?.as_object())
     });
-    let asked =
+    let requested =
         lists.flatten().filter(|(name, count)| name.starts_with(MIG_RESOURCE_PREFIX) && !is_zero_quantity(count));
-    asked.map(|(name, _)| name.clone()).collect()
+    requested.map(|(name, _)| name.clone()).collect()
 }
 
 /// Whether a resource quantity is zero.

@@ -75,8 +75,8 @@ fn read_containers(whole: &str, spec: &Value, status: &Value, found: &mut Worklo
 /// Returns the image that runs according to the container status: `docker-pullable://a/b@sha256:…`. `None` if it
 /// names none by digest.
 fn running_image(status: &Value) -> Option<&str> {
-    let told = text_at(status, &["imageID"])?;
-    let image = told.split_once("://").map_or(told, |(_, image)| image);
+    let image_id = text_at(status, &["imageID"])?;
+    let image = image_id.split_once("://").map_or(image_id, |(_, image)| image);
     let (repository, digest) = image.split_once('@')?;
     let sum = digest.strip_prefix("sha256:")?;
     let whole = sum.len() == 64 && sum.bytes().all(|byte| byte.is_ascii_hexdigit());

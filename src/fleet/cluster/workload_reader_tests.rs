@@ -123,7 +123,7 @@ fn documents_of_every_kind_are_read_and_others_passed_over() {
 }
 
 #[test]
-fn a_slice_of_a_gpu_is_asked_of_the_node_and_a_whole_gpu_is_not() {
+fn a_mig_slice_is_a_node_requirement_and_a_whole_gpu_is_not() {
     let keys = |spec: &str| -> Vec<Vec<String>> {
         let text = format!("kind: Pod\nmetadata: {{name: a}}\nspec: {spec}\n");
         let found = read_without_variables(&text).expect("a pod");
@@ -154,7 +154,7 @@ fn label_state(key: &str, labels: &[(&str, &str)], known: &[&str]) -> LabelState
     match own {
         Some((_, value)) => LabelState::OneOf(vec![(*value).to_owned()]),
         None if known.contains(&key) => LabelState::Absent,
-        None => LabelState::Untold,
+        None => LabelState::Unknown,
     }
 }
 
@@ -191,7 +191,7 @@ fn a_node_fits_where_no_label_that_somebody_declares_speaks_against_it() {
         (LabelCondition::Untold, true, true),
     ] {
         assert_eq!((holds.may_match_label(&on), holds.may_match_label(&off)), (with, without), "{holds:?}");
-        assert!(holds.may_match_label(&LabelState::Untold), "{holds:?}");
+        assert!(holds.may_match_label(&LabelState::Unknown), "{holds:?}");
     }
     for (holds, open, one) in [
         (LabelCondition::In(text("550")), true, true),
@@ -295,13 +295,13 @@ services:
         Some(text.to_owned())
     };
     let found = read_workloads(text, &BTreeMap::from([("TAG".to_owned(), "7".to_owned())]), &open).expect("services");
-    let said = |one: &Workload| {
+    let describe_workload = |one: &Workload| {
         let env = one.env.iter().map(|(name, value)| format!("{name}={}", value.as_deref().unwrap_or("?")));
         let elsewhere = if one.env_from.is_some() { " +" } else { "" };
         format!("{} {} [{}]{elsewhere}", one.name, one.image, env.collect::<Vec<_>>().join(","))
     };
     assert_eq!(
-        found.list.iter().map(said).collect::<Vec<_>>(),
+        found.list.iter().map(describe_workload).collect::<Vec<_>>(),
         [
             "service base base:7 [A=1,B=2]",
             "service circle circle:1 [] +",
@@ -369,12 +369,12 @@ fn files_of_variables_stand_below_those_of_the_service() {
 
 #[test]
 fn images_of_services_take_variables_as_builds_do() {
-    let beside = BTreeMap::from([("TAG".to_owned(), "2".to_owned()), ("NONE".to_owned(), String::new())]);
+    let env_variables = BTreeMap::from([("TAG".to_owned(), "2".to_owned()), ("NONE".to_owned(), String::new())]);
     let read = |image: &str, variables: &BTreeMap<String, String>| {
         let text = format!("services: {{s: {{image: '{image}', gpus: all, command: 'run $TAG'}}}}");
         read_workloads(&text, variables, &|_| None).expect("services")
     };
-    for (image, alone, with) in [
+    for (image, without, with) in [
         (
             "${REG:-127.0.0.1:5000}/team/hl:${TAG:-1}",
             Some("127.0.0.1:5000/team/hl:1"),
@@ -392,7 +392,7 @@ fn images_of_services_take_variables_as_builds_do() {
         ("hl:1", Some("hl:1"), Some("hl:1")),
         ("hl:$$TAG", Some("hl:$TAG"), Some("hl:$TAG")),
     ] {
-        for (expected, variables) in [(alone, &BTreeMap::new()), (with, &beside)] {
+        for (expected, variables) in [(without, &BTreeMap::new()), (with, &env_variables)] {
             let found = read(image, variables);
             let images: Vec<&str> = found.list.iter().map(|one| one.image.as_str()).collect();
             assert_eq!(images, expected.into_iter().collect::<Vec<_>>(), "{image} with {variables:?}");
@@ -403,11 +403,11 @@ fn images_of_services_take_variables_as_builds_do() {
     }
     let command = |found: &Workloads| found.list.first().expect("one").command.arguments.clone();
     assert_eq!(command(&read("a", &BTreeMap::new())), ArgumentOverride::Unknown);
-    assert_eq!(command(&read("a", &beside)), ArgumentOverride::Explicit(vec!["run".to_owned(), "2".to_owned()]));
+    assert_eq!(command(&read("a", &env_variables)), ArgumentOverride::Explicit(vec!["run".to_owned(), "2".to_owned()]));
 }
 
 #[test]
-fn what_is_no_workload_is_told_and_nothing_breaks_the_reader() {
+fn a_file_without_workloads_is_an_error_and_nothing_breaks_the_reader() {
     for text in
         ["", "{}", "[]", "a: 1", "kind: ConfigMap", "services: 7", "null", r#"{"kind": "Pod"}"#, r#"{"kind": "List"}"#]
     {

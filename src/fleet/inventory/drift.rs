@@ -63,9 +63,9 @@ fn describe_gpu(gpu: &MachineGpu) -> String {
 
 /// Adds the differences of one pool.
 fn pool_drift(pool: &Pool, machines: &[&InventoryMachine], knowledge: Knowledge, found: &mut Vec<Drift>) {
-    let mut told: Vec<&'static str> = Vec::new();
+    let mut reported: Vec<&'static str> = Vec::new();
     let mut add = |what, declared: String, seen: String| {
-        told.push(what);
+        reported.push(what);
         found.push(Drift { pool: pool.name.value.clone(), what, declared, seen });
     };
     let declared = pool.nodes.as_ref().map(|nodes| nodes.value);
@@ -115,18 +115,21 @@ fn pool_drift(pool: &Pool, machines: &[&InventoryMachine], knowledge: Knowledge,
             add("platform", platform.value.clone(), join_values(others.into_iter()));
         }
     }
-    label_drift(pool, machines, &told, found);
+    label_drift(pool, machines, &reported, found);
 }
 
 /// Adds the labels that nodes of a pool lack or have with another value, unless another difference covers it.
-fn label_drift(pool: &Pool, machines: &[&InventoryMachine], told: &[&str], found: &mut Vec<Drift>) {
+fn label_drift(pool: &Pool, machines: &[&InventoryMachine], reported: &[&str], found: &mut Vec<Drift>) {
     for (name, value) in &pool.labels {
         let labelled = machines.iter().filter(|machine| !machine.labels.is_empty());
         let mut seen: BTreeSet<&str> =
             labelled.map(|machine| machine.labels.get(name).map_or("", String::as_str)).collect();
         // Another value is told above; that there is none is not.
-        let told = |kind: &&str| told.contains(kind);
-        if LABELS_COVERED_BY_FIELDS.iter().any(|(start, kinds)| name.starts_with(start) && kinds.iter().any(told)) {
+        let is_reported = |kind: &&str| reported.contains(kind);
+        if LABELS_COVERED_BY_FIELDS
+            .iter()
+            .any(|(start, kinds)| name.starts_with(start) && kinds.iter().any(is_reported))
+        {
             seen.retain(|seen| seen.is_empty());
         }
         if seen.iter().any(|seen| *seen != value.value) {

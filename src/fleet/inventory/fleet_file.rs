@@ -33,8 +33,8 @@ pub fn fleet_file_toml(
         "Lines that start with `# ?` are properties that the source does not contain; they are unknown until you \
          declare them.",
     );
-    if let Some(told) = inventory.skipped_summary() {
-        write_comment(&mut text, &format!("Skipped: {told}."));
+    if let Some(summary) = inventory.skipped_summary() {
+        write_comment(&mut text, &format!("Skipped: {summary}."));
     }
     for note in &inventory.notes {
         write_comment(&mut text, note);
@@ -465,8 +465,8 @@ fn gpu_points(pool: &Pool, build: &MachineConfig, knowledge: Knowledge) -> Optio
     let best = best.max()?;
     // A list is what a node may have any one of: one that says no more than the machine has is closer.
     let lacking = specs().filter(|spec| !pairs.iter().any(|(own, ..)| own == spec)).count();
-    let beside = named_gpus(build).filter(|gpu| !pairs.iter().any(|(_, own, _)| own == gpu)).count();
-    Some(best - i64::try_from(lacking + beside).unwrap_or(i64::MAX / 2))
+    let undeclared = named_gpus(build).filter(|gpu| !pairs.iter().any(|(_, own, _)| own == gpu)).count();
+    Some(best - i64::try_from(lacking + undeclared).unwrap_or(i64::MAX / 2))
 }
 
 /// Returns the points for the driver.

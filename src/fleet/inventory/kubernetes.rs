@@ -257,12 +257,12 @@ fn add_node(node: &KubernetesNode, found: &mut Inventory) {
     let labels = &node.labels;
     let resources = node.resources.iter().filter(|(name, count)| is_gpu_resource(name) && **count > 0);
     let has_resource = resources.count() > 0;
-    let said = label_value(labels, PRODUCT_LABEL).is_some()
+    let has_gpu_label = label_value(labels, PRODUCT_LABEL).is_some()
         || label_value(labels, GKE_ACCELERATOR_LABEL).is_some()
         || label_value(labels, "nvidia.com/gpu.present") == Some("true")
         || label_value(labels, "kubernetes.azure.com/accelerator") == Some("nvidia");
     let on_the_bus = PCI_DEVICE_LABELS.iter().any(|name| label_value(labels, name) == Some("true"));
-    if !has_resource && !said && !on_the_bus {
+    if !has_resource && !has_gpu_label && !on_the_bus {
         let other =
             OTHER_VENDORS.iter().find(|(resource, _)| node.resources.get(*resource).is_some_and(|count| *count > 0));
         let why = other.map_or_else(|| "without GPUs".to_owned(), |(_, maker)| format!("with {maker} GPUs"));
@@ -270,10 +270,10 @@ fn add_node(node: &KubernetesNode, found: &mut Inventory) {
         return;
     }
     let mut build = MachineConfig::default();
-    if !has_resource && !said {
-        let told = "the labels list an NVIDIA device on the PCI bus of these nodes, but no GPU for containers; check \
+    if !has_resource && !has_gpu_label {
+        let message = "the labels list an NVIDIA device on the PCI bus of these nodes, but no GPU for containers; check \
                     the device plugin";
-        build.notes.insert(told.to_owned());
+        build.notes.insert(message.to_owned());
     }
     build.driver = driver_from_labels(labels, &mut build);
     build.cuda = cuda_from_labels(labels);
@@ -294,8 +294,8 @@ fn add_node(node: &KubernetesNode, found: &mut Inventory) {
         build.notes.insert("GPU Feature Discovery has not labelled these nodes".to_owned());
     }
     if label_value(labels, "nvidia.com/vgpu.present") == Some("true") {
-        let told = label_value(labels, PRODUCT_LABEL).is_some_and(names_vgpu_profile);
-        let profile = if told { "" } else { ", with an unknown profile" };
+        let has_profile = label_value(labels, PRODUCT_LABEL).is_some_and(names_vgpu_profile);
+        let profile = if has_profile { "" } else { ", with an unknown profile" };
         build.notes.insert(format!("these are virtual GPUs{profile}"));
     }
     build.labels = identifying_labels(labels);
@@ -331,18 +331,18 @@ fn node_gpus(node: &KubernetesNode, build: &mut MachineConfig) -> Vec<MachineGpu
     let mut parts = GpuPartitioning::Whole;
     if !slices.is_empty() {
         let whole = GPU_RESOURCES.iter().filter_map(|name| node.resources.get(*name)).max();
-        let beside = match whole {
+        let has_whole_gpus = match whole {
             Some(count) => Some(*count > 0),
             None => node.resources.keys().any(|name| name.starts_with(MIG_RESOURCE_PREFIX)).then_some(false),
         };
-        let told: Vec<String> = slices.iter().map(|(profile, count)| format!("{count} x {profile}")).collect();
-        let how = match beside {
+        let device_counts: Vec<String> = slices.iter().map(|(profile, count)| format!("{count} x {profile}")).collect();
+        let how = match has_whole_gpus {
             Some(true) => "MIG devices and whole GPUs",
             Some(false) => "MIG devices and no whole GPU",
             None => "MIG devices, and possibly whole GPUs",
         };
-        build.notes.insert(format!("{how}: {}", told.join(", ")));
-        parts = GpuPartitioning::mig(slices.keys().map(String::as_str), beside);
+        build.notes.insert(format!("{how}: {}", device_counts.join(", ")));
+        parts = GpuPartitioning::mig(slices.keys().map(String::as_str), has_whole_gpus);
     }
     let Some(product) = label_value(labels, PRODUCT_LABEL) else {
         let partition = label_value(labels, GKE_PARTITION_LABEL);

@@ -224,16 +224,20 @@ fn has_yaml_key(text: &str, keys: &[&str]) -> bool {
 }
 
 /// Returns machines of a cloud machine type; `None` if the tables do not list it.
-pub fn inventory_of_instance_type(kind: &str, nodes: Option<u32>, knowledge: Knowledge) -> Option<Inventory> {
-    let row = knowledge.cloud_instance(kind)?;
+pub fn inventory_of_instance_type(
+    instance_type: &str,
+    node_count: Option<u32>,
+    knowledge: Knowledge,
+) -> Option<Inventory> {
+    let row = knowledge.cloud_instance(instance_type)?;
     let gpu =
         MachineGpu { name: row.gpu.to_owned(), count: row.count, parts: GpuPartitioning::Unknown, capability: None };
-    let mut told = BTreeSet::from([format!("{} of {}: {}", row.name, row.provider, row.info.source)]);
+    let mut notes = BTreeSet::from([format!("{} of {}: {}", row.name, row.provider, row.info.source)]);
     if row.count.is_none() {
-        told.insert("a machine has a part of one GPU".to_owned());
+        notes.insert("a machine has a part of one GPU".to_owned());
     }
-    let build =
-        MachineConfig { pool: Some(row.name.to_owned()), gpus: vec![gpu], notes: told, ..MachineConfig::default() };
-    let machine = InventoryMachine { name: row.name.to_owned(), nodes, build, ..InventoryMachine::default() };
+    let build = MachineConfig { pool: Some(row.name.to_owned()), gpus: vec![gpu], notes, ..MachineConfig::default() };
+    let machine =
+        InventoryMachine { name: row.name.to_owned(), nodes: node_count, build, ..InventoryMachine::default() };
     Some(Inventory { machines: vec![machine], ..Inventory::default() })
 }

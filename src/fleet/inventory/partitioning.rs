@@ -17,14 +17,14 @@ pub enum GpuPartitioning {
         /// The profiles of its devices, as a fleet file has them; empty where they are not told.
         profiles: BTreeSet<String>,
         /// Whether whole GPUs of its name lie beside it in the machine; none where that is not told.
-        beside: Option<bool>,
+        has_whole_gpus: Option<bool>,
     },
 }
 
 impl GpuPartitioning {
     /// Returns a partitioned GPU with the valid ones of these profiles.
-    pub(super) fn mig<'a>(profiles: impl IntoIterator<Item = &'a str>, beside: Option<bool>) -> Self {
-        Self::Mig { profiles: profiles.into_iter().filter_map(normalise_profile).collect(), beside }
+    pub(super) fn mig<'a>(profiles: impl IntoIterator<Item = &'a str>, has_whole_gpus: Option<bool>) -> Self {
+        Self::Mig { profiles: profiles.into_iter().filter_map(normalise_profile).collect(), has_whole_gpus }
     }
 
     /// Returns the partitioning for a MIG mode that is on or off.
@@ -40,7 +40,9 @@ impl GpuPartitioning {
     /// Returns the profile that all MIG devices of the machine certainly have.
     pub(super) fn single_profile(&self) -> Option<&str> {
         match self {
-            Self::Mig { profiles, beside: Some(false) } if profiles.len() == 1 => profiles.first().map(String::as_str),
+            Self::Mig { profiles, has_whole_gpus: Some(false) } if profiles.len() == 1 => {
+                profiles.first().map(String::as_str)
+            }
             Self::Unknown | Self::Whole | Self::Mig { .. } => None,
         }
     }
@@ -50,7 +52,7 @@ impl GpuPartitioning {
         match (self, declared.mig.as_deref()) {
             (Self::Unknown, _) | (Self::Whole, None) | (Self::Mig { .. }, Some("")) => true,
             (Self::Whole, Some(_)) => false,
-            (Self::Mig { beside, .. }, None) => *beside == Some(true),
+            (Self::Mig { has_whole_gpus, .. }, None) => *has_whole_gpus == Some(true),
             (Self::Mig { profiles, .. }, Some(own)) => {
                 profiles.is_empty() || normalise_profile(own).is_some_and(|own| profiles.contains(&own))
             }
@@ -73,14 +75,14 @@ impl GpuPartitioning {
                     vec![mig_division_text(Some(""))]
                 }
             }
-            Self::Mig { profiles, beside } => {
+            Self::Mig { profiles, has_whole_gpus } => {
                 let own: Vec<String> =
                     declared.iter().filter_map(|spec| normalise_profile(spec.mig.as_deref()?)).collect();
                 let others = profiles
                     .iter()
                     .filter(|profile| !own.contains(profile))
                     .map(|profile| mig_division_text(Some(profile)));
-                others.chain((*beside == Some(true) && !whole()).then(|| mig_division_text(None))).collect()
+                others.chain((*has_whole_gpus == Some(true) && !whole()).then(|| mig_division_text(None))).collect()
             }
         }
     }

@@ -30,12 +30,12 @@ const MIN_MEMORY_PERCENT: i64 = 90;
 /// Whether a pool of a fleet may have nodes that match.
 pub fn can_schedule_on_pool(nodes: &NodeRequirements, pool: &Pool, fleet: &Fleet, knowledge: Knowledge) -> bool {
     let known: BTreeSet<&str> = fleet.pools.iter().flat_map(|pool| &pool.labels).map(|(key, _)| key.as_str()).collect();
-    let asked = PoolNodeLabels { pool, knowledge };
+    let node_labels = PoolNodeLabels { pool, knowledge };
     nodes.is_satisfied_if(|demand| {
         let declared = pool.labels.iter().find(|(key, _)| *key == demand.key);
         match declared {
             Some((_, value)) => demand.holds.may_match_label(&LabelState::OneOf(vec![value.value.clone()])),
-            None => asked.may_meet(demand).unwrap_or_else(|| {
+            None => node_labels.may_meet(demand).unwrap_or_else(|| {
                 // A label that no pool of the fleet declares says nothing.
                 !known.contains(demand.key.as_str()) || demand.holds.may_match_label(&LabelState::Absent)
             }),
@@ -174,15 +174,17 @@ impl PoolNodeLabels<'_> {
             ));
         }
         if let Some(rest) = key.strip_prefix("nvidia.com/cuda.runtime") {
-            let told = self.driver_cuda_versions();
+            let cuda_versions = self.driver_cuda_versions();
             return match rest {
-                "-version.full" => Some(label_of_values(told.map(|all| all.iter().map(ToString::to_string).collect()))),
-                ".major" | "-version.major" => {
-                    Some(label_of_values(told.map(|all| all.iter().map(|one| version_component(one, 0)).collect())))
+                "-version.full" => {
+                    Some(label_of_values(cuda_versions.map(|all| all.iter().map(ToString::to_string).collect())))
                 }
-                ".minor" | "-version.minor" => {
-                    Some(label_of_values(told.map(|all| all.iter().map(|one| version_component(one, 1)).collect())))
-                }
+                ".major" | "-version.major" => Some(label_of_values(
+                    cuda_versions.map(|all| all.iter().map(|one| version_component(one, 0)).collect()),
+                )),
+                ".minor" | "-version.minor" => Some(label_of_values(
+                    cuda_versions.map(|all| all.iter().map(|one| version_component(one, 1)).collect()),
+                )),
                 _ => None,
             };
         }
@@ -266,10 +268,10 @@ impl PoolNodeLabels<'_> {
             let gb = words.find_map(|word| word.strip_suffix("gb")?.parse::<i64>().ok())?;
             Some(gb.checked_mul(1024)?).filter(|_| gpu.mig.is_none())
         };
-        let Some(all) = self.for_every_gpu(of) else { return LabelState::Untold };
+        let Some(all) = self.for_every_gpu(of) else { return LabelState::Unknown };
         match (all.iter().min(), all.iter().max()) {
             (Some(least), Some(most)) => LabelState::Between(Some(least / 100 * MIN_MEMORY_PERCENT), Some(*most)),
-            _ => LabelState::Untold,
+            _ => LabelState::Unknown,
         }
     }
 }
@@ -281,7 +283,7 @@ fn version_component(version: &impl ToString, at: usize) -> String {
 
 /// Returns a label with one of these values; unknown if a value is missing.
 fn label_of_values(values: Option<Vec<String>>) -> LabelState {
-    values.filter(|values| !values.is_empty()).map_or(LabelState::Untold, LabelState::OneOf)
+    values.filter(|values| !values.is_empty()).map_or(LabelState::Unknown, LabelState::OneOf)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ const COMMON_LABELS: &[&str] = &["kubernetes.io/arch", "kubernetes.io/os"];
 /// that says what it is.
 pub fn node_selector_terms(
     own: &[&str],
-    wanted: &[&NodeLabels],
+    selected: &[&NodeLabels],
     others: &[&NodeLabels],
 ) -> Result<Vec<NodeSelectorTerm>, (usize, Option<usize>)> {
     let known = IDENTIFYING_LABELS.iter().copied();
@@ -32,15 +32,15 @@ pub fn node_selector_terms(
     let alike = |list: &[&NodeLabels]| {
         let mut places: BTreeMap<NodeLabels, usize> = BTreeMap::new();
         for (at, labels) in list.iter().enumerate() {
-            let told = keys.iter().filter_map(|key| Some(((*key).to_owned(), labels.get(*key)?.clone())));
-            places.entry(told.collect()).or_insert(at);
+            let relevant_labels = keys.iter().filter_map(|key| Some(((*key).to_owned(), labels.get(*key)?.clone())));
+            places.entry(relevant_labels.collect()).or_insert(at);
         }
         places
     };
-    let (wanted, others) = (alike(wanted), alike(others));
+    let (selected, others) = (alike(selected), alike(others));
     let (left_out, places): (Vec<&NodeLabels>, Vec<usize>) = others.iter().unzip();
     let mut terms: Vec<NodeSelectorTerm> = Vec::new();
-    for (labels, at) in &wanted {
+    for (labels, at) in &selected {
         let place = |other: Option<usize>| (*at, other.and_then(|other| places.get(other).copied()));
         let term = term_for_node(&keys, labels, &left_out).map_err(place)?;
         if !terms.contains(&term) {
@@ -123,9 +123,9 @@ fn merge_pair(one: &NodeSelectorTerm, other: &NodeSelectorTerm) -> Option<NodeSe
     if one.len() != other.len() || one.iter().zip(other).any(|(one, other)| one.key != other.key) {
         return None;
     }
-    let mut apart = one.iter().zip(other).enumerate().filter(|(_, (one, other))| one.holds != other.holds);
-    let (at, (first, second)) = apart.next()?;
-    if apart.next().is_some() {
+    let mut differences = one.iter().zip(other).enumerate().filter(|(_, (one, other))| one.holds != other.holds);
+    let (at, (first, second)) = differences.next()?;
+    if differences.next().is_some() {
         return None;
     }
     let (LabelCondition::In(values), LabelCondition::In(more)) = (&first.holds, &second.holds) else { return None };

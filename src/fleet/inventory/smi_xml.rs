@@ -64,7 +64,7 @@ pub(super) fn read_smi_xml(name: &str, text: &str) -> Result<Inventory, Inventor
     let mut reader = Reader::from_str(text);
     let mut path: Vec<String> = Vec::new();
     let (mut log, mut logs) = (SmiLog::default(), Vec::new());
-    let mut told = String::new();
+    let mut element_text = String::new();
     loop {
         let bad = |reader: &Reader<&[u8]>, message: &str| {
             let at = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX).min(text.len());
@@ -76,7 +76,7 @@ pub(super) fn read_smi_xml(name: &str, text: &str) -> Result<Inventory, Inventor
         match event {
             Event::Start(element) => {
                 path.push(element.name().as_ref().to_owned());
-                told.clear();
+                element_text.clear();
                 match path.as_slice() {
                     [root] if root != ROOT_ELEMENT => {
                         return Err(bad(&reader, &format!("`{root}` is not the root of nvidia-smi output")));
@@ -89,19 +89,19 @@ pub(super) fn read_smi_xml(name: &str, text: &str) -> Result<Inventory, Inventor
                 }
             }
             // No value that counts is so long.
-            Event::Text(_) | Event::GeneralRef(_) if told.len() > MAX_TEXT_LENGTH => {}
-            Event::Text(part) => told.extend(part.xml10_content().chars().take(MAX_TEXT_LENGTH)),
+            Event::Text(_) | Event::GeneralRef(_) if element_text.len() > MAX_TEXT_LENGTH => {}
+            Event::Text(part) => element_text.extend(part.xml10_content().chars().take(MAX_TEXT_LENGTH)),
             Event::GeneralRef(part) => match part.resolve_char_ref() {
-                Ok(Some(sign)) => told.push(sign),
+                Ok(Some(sign)) => element_text.push(sign),
                 Ok(None) => match quick_xml::escape::resolve_predefined_entity(&part.xml10_content()) {
-                    Some(sign) => told.push_str(sign),
+                    Some(sign) => element_text.push_str(sign),
                     None => return Err(bad(&reader, "unexpected entity in nvidia-smi output")),
                 },
                 Err(error) => return Err(bad(&reader, &format!("broken XML: {error}"))),
             },
             Event::End(_) => {
-                log.set_value(&path, told.trim());
-                told.clear();
+                log.set_value(&path, element_text.trim());
+                element_text.clear();
                 path.pop();
                 if path.is_empty() {
                     logs.push(std::mem::take(&mut log));

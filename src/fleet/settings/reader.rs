@@ -375,11 +375,11 @@ fn read_path_table(file: &mut SettingsText<'_>, whole: Span, table: &DeTable<'_>
         location: file.location(whole),
         used: Arc::default(),
     };
-    let mut said = false;
+    let mut has_match = false;
     for (key, span, value) in entries(table) {
         match key {
             "match" => {
-                said = true;
+                has_match = true;
                 file.reader.require_not_empty(span, value, "`match` is empty; set a pattern such as \"train/**\"");
                 found.paths = file.read_path_patterns(key, value);
                 found.location = file.location(span_of(value));
@@ -392,7 +392,7 @@ fn read_path_table(file: &mut SettingsText<'_>, whole: Span, table: &DeTable<'_>
             _ => file.reader.unknown_key(key, span, PATHS_KEYS),
         }
     }
-    if !said {
+    if !has_match {
         let help = "set the pattern of the files: match = \"train/**\"".to_owned();
         file.reader.report(whole, "`match` is missing", Some(help));
     }

@@ -15,14 +15,14 @@ const VOCABULARY: SettingVocabulary<'_> = SettingVocabulary {
 fn read_and_check(text: &str) -> Result<Settings, Vec<String>> {
     let text = SourceText::new("imagelint.toml", text);
     let source = Sources::default().add(text.clone());
-    let told = |problems: Box<crate::knowledge::toml_reader::Problems>| {
+    let error_messages = |problems: Box<crate::knowledge::toml_reader::Problems>| {
         let all = problems.all().iter();
         all.map(|one| format!("{}: {}; {}", text.slice(one.span), one.message, one.help.clone().unwrap_or_default()))
             .collect::<Vec<_>>()
     };
-    let settings = read_settings(source, &text, Path::new("/repo"), VOCABULARY).map_err(told)?;
+    let settings = read_settings(source, &text, Path::new("/repo"), VOCABULARY).map_err(error_messages)?;
     let known = KnownNames { rules: &["torch-unpinned", "insufficient-driver"], pools: Some(&["train-a", "serve"]) };
-    check_names(&settings, &text, known).map_err(told)?;
+    check_names(&settings, &text, known).map_err(error_messages)?;
     Ok(settings)
 }
 
@@ -72,16 +72,19 @@ fn mistakes_are_underlined_with_the_nearest_word() {
         ("[[paths]]\nmatch = 'a'\nfleet = 'x'", "fleet", "unknown key `fleet`"),
         ("a = ", "", "string values must be quoted"),
     ] {
-        let told = read_and_check(text).expect_err(text);
-        assert_eq!(told.len(), 1, "{text}: {told:?}");
-        assert!(told[0].contains(expected) && (at.is_empty() || told[0].starts_with(at)), "{text}: {told:?}");
+        let messages = read_and_check(text).expect_err(text);
+        assert_eq!(messages.len(), 1, "{text}: {messages:?}");
+        assert!(
+            messages[0].contains(expected) && (at.is_empty() || messages[0].starts_with(at)),
+            "{text}: {messages:?}"
+        );
     }
 }
 
 #[test]
-fn every_mistake_is_told_at_once() {
-    let told = read_and_check("flete = 'x'\npersona = 1\n[[ignore]]\nrul = 'x'\n").expect_err("mistakes");
-    assert_eq!(told.len(), 5, "{told:?}");
+fn every_mistake_is_reported_at_once() {
+    let messages = read_and_check("flete = 'x'\npersona = 1\n[[ignore]]\nrul = 'x'\n").expect_err("mistakes");
+    assert_eq!(messages.len(), 5, "{messages:?}");
 }
 
 #[test]
@@ -118,7 +121,7 @@ fn an_ignore_holds_for_its_files_and_pools_up_to_its_last_day() {
 }
 
 #[test]
-fn what_a_file_says_stands_over_what_it_builds_on() {
+fn a_file_overrides_its_base() {
     let below = read_and_check(
         "fleet = 'b'\npersona = 'pedantic'\nbuild-args = { A = '1', B = '2' }\nrules.torch-unpinned = 'off'",
     );

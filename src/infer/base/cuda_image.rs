@@ -15,25 +15,25 @@ pub(crate) fn tag_version(tag: &str) -> &str {
 
 /// Returns every build that a tag of a CUDA repository may stand for; `unread`: whether nobody has seen that the tag
 /// exists.
-pub(super) fn builds_for_cuda_tag(asked: &BaseImageQuery<'_>, unread: bool) -> Vec<BaseBuild> {
-    let version = tag_version(asked.tag);
-    let rows = asked.knowledge.cuda_images_for_version(version);
+pub(super) fn builds_for_cuda_tag(query: &BaseImageQuery<'_>, unread: bool) -> Vec<BaseBuild> {
+    let version = tag_version(query.tag);
+    let rows = query.knowledge.cuda_images_for_version(version);
     if rows.is_empty() {
-        let mut build = asked.new_build(BaseFamily::Cuda, None);
-        build.unresolved = Some(explain_unknown_tag(asked, version));
+        let mut build = query.new_build(BaseFamily::Cuda, None);
+        build.unresolved = Some(explain_unknown_tag(query, version));
         return vec![build];
     }
-    let doubted = unread && !asked.pinned;
-    if let Some(none) = asked.knowledge.nonexistent_cuda_tag(&asked.repository, asked.tag).filter(|_| doubted) {
-        let mut build = asked.new_build(BaseFamily::Cuda, None);
-        build.unresolved = Some(explain_nonexistent_tag(asked, none));
+    let doubted = unread && !query.pinned;
+    if let Some(none) = query.knowledge.nonexistent_cuda_tag(&query.repository, query.tag).filter(|_| doubted) {
+        let mut build = query.new_build(BaseFamily::Cuda, None);
+        build.unresolved = Some(explain_nonexistent_tag(query, none));
         return vec![build];
     }
     let several = rows.len() > 1;
     let mut builds: Vec<BaseBuild> = Vec::new();
     // The newest patch first, so that of builds that are alike it stands for the others.
     for row in rows.into_iter().rev() {
-        for mut build in builds_for_cuda_version(asked, row, version) {
+        for mut build in builds_for_cuda_version(query, row, version) {
             if several {
                 let of_version = format!("CUDA {}", row.version);
                 build.label =
@@ -65,11 +65,11 @@ fn are_equivalent_builds(one: &BaseBuild, other: &BaseBuild) -> bool {
 }
 
 /// Explains why a tag has no row.
-fn explain_unknown_tag(asked: &BaseImageQuery<'_>, version: &str) -> Cause {
-    let name = &asked.name;
-    let (image, date) = (name.clone(), asked.knowledge.newest_source_date());
+fn explain_unknown_tag(query: &BaseImageQuery<'_>, version: &str) -> Cause {
+    let name = &query.name;
+    let (image, date) = (name.clone(), query.knowledge.newest_source_date());
     match version.parse() {
-        Ok(cuda) if asked.knowledge.is_newer_cuda(cuda) || asked.knowledge.is_newer_cuda_image(version) => {
+        Ok(cuda) if query.knowledge.is_newer_cuda(cuda) || query.knowledge.is_newer_cuda_image(version) => {
             Cause::BaseNewer { image, date }
         }
         Ok(_) => Cause::NoSuchTag { image, version: version.to_owned(), date },
@@ -79,10 +79,10 @@ fn explain_unknown_tag(asked: &BaseImageQuery<'_>, version: &str) -> Cause {
 }
 
 /// Explains why nothing is known of a tag that never existed.
-fn explain_nonexistent_tag(asked: &BaseImageQuery<'_>, none: NoSuchTag) -> Cause {
-    let date = asked.knowledge.newest_source_date();
-    let version = tag_version(asked.tag);
-    let (image, nearest) = (asked.name.clone(), none.nearest);
+fn explain_nonexistent_tag(query: &BaseImageQuery<'_>, none: NoSuchTag) -> Cause {
+    let date = query.knowledge.newest_source_date();
+    let version = tag_version(query.tag);
+    let (image, nearest) = (query.name.clone(), none.nearest);
     if none.part == version {
         return Cause::NoTagWithoutPatch { image, version: version.to_owned(), date, nearest };
     }
@@ -91,7 +91,7 @@ fn explain_nonexistent_tag(asked: &BaseImageQuery<'_>, none: NoSuchTag) -> Cause
 
 /// The recipes of the images that a tag may stand for: those of the operating system at its end, else those of all.
 struct CudaTagRecipes<'a> {
-    asked: &'a BaseImageQuery<'a>,
+    query: &'a BaseImageQuery<'a>,
     rows: Vec<&'static CudaRecipeRow>,
     systems: BTreeSet<&'static str>,
     /// Whether the tag could name an operating system but names none that has a recipe.
@@ -108,14 +108,14 @@ struct RecipeCandidate {
 
 impl<'a> CudaTagRecipes<'a> {
     /// Collects the recipes of a tag.
-    fn for_tag(asked: &'a BaseImageQuery<'a>, row: &CudaImageRow, version: &str) -> Self {
-        let of = |version: &str| asked.knowledge.cuda_recipes_for_version(version).collect::<Vec<_>>();
+    fn for_tag(query: &'a BaseImageQuery<'a>, row: &CudaImageRow, version: &str) -> Self {
+        let of = |version: &str| query.knowledge.cuda_recipes_for_version(version).collect::<Vec<_>>();
         let rows = Some(of(version)).filter(|rows| !rows.is_empty()).unwrap_or_else(|| of(row.version));
         let mut systems: BTreeSet<_> = rows.iter().flat_map(|row| row.arches).map(|(os, _)| *os).collect();
-        let named = asked.tag.rsplit('-').next().unwrap_or(asked.tag);
+        let named = query.tag.rsplit('-').next().unwrap_or(query.tag);
         let known = systems.contains(named);
         systems.retain(|os| !known || *os == named);
-        Self { asked, rows, systems, unnamed: !known && asked.knowledge.is_cuda_repository(&asked.repository) }
+        Self { query, rows, systems, unnamed: !known && query.knowledge.is_cuda_repository(&query.repository) }
     }
 
     /// Returns the architectures for which the images are built.
@@ -125,7 +125,7 @@ impl<'a> CudaTagRecipes<'a> {
 
     /// Returns all recipes of one operating system for the architecture.
     fn recipes_for_os(&self, os: &str) -> Vec<&'static CudaRecipeRow> {
-        self.rows.iter().copied().filter(|row| row.is_for(os, self.asked.arch)).collect()
+        self.rows.iter().copied().filter(|row| row.is_for(os, self.query.arch)).collect()
     }
 
     /// Whether a compat package is installed; `None` if only some recipes install one.
@@ -143,11 +143,11 @@ impl<'a> CudaTagRecipes<'a> {
         for os in &self.systems {
             let own = self.recipes_for_os(os);
             any |= !own.is_empty();
-            let meant = match self.asked.as_of {
-                None if self.asked.pinned => own,
+            let recipes = match self.query.as_of {
+                None if self.query.pinned => own,
                 day => recipes_on_day(&own, day),
             };
-            for row in meant {
+            for row in recipes {
                 let alike =
                     |other: &&mut RecipeCandidate| (other.row.require, other.row.compat) == (row.require, row.compat);
                 if let Some(other) = found.iter_mut().find(alike) {
@@ -162,9 +162,9 @@ impl<'a> CudaTagRecipes<'a> {
                 }
             }
         }
-        match self.asked.as_of {
+        match self.query.as_of {
             Some(day) if any && found.is_empty() => {
-                Err(Cause::NoBuildOnDate { image: self.asked.name.clone(), day: day.to_string() })
+                Err(Cause::NoBuildOnDate { image: self.query.name.clone(), day: day.to_string() })
             }
             _ => Ok(found),
         }
@@ -196,21 +196,21 @@ impl RecipeCandidate {
 
     /// Returns the dates between which it was built; the build date of the newest build is unknown, and retired
     /// recipes are no longer built.
-    fn build_period(&self, asked: &BaseImageQuery<'_>) -> (Date, Date) {
-        let day = asked.as_of.unwrap_or_else(|| asked.knowledge.newest_source_date());
+    fn build_period(&self, query: &BaseImageQuery<'_>) -> (Date, Date) {
+        let day = query.as_of.unwrap_or_else(|| query.knowledge.newest_source_date());
         (self.first.unwrap_or(Date::MIN), self.until.map_or(day, |until| until.min(day)))
     }
 }
 
 /// Returns the builds of one CUDA version that were tagged `version`.
 pub(super) fn builds_for_cuda_version(
-    asked: &BaseImageQuery<'_>,
+    query: &BaseImageQuery<'_>,
     row: &'static CudaImageRow,
     version: &str,
 ) -> Vec<BaseBuild> {
     let info = &row.info;
-    let images = CudaTagRecipes::for_tag(asked, row, version);
-    let mut build = asked.new_build(BaseFamily::Cuda, Some(info));
+    let images = CudaTagRecipes::for_tag(query, row, version);
+    let mut build = query.new_build(BaseFamily::Cuda, Some(info));
     build.env_known = true;
     build.cuda = row.version.parse().ok().map(|version| (version, info));
     build.set_platforms(images.architectures(), info);
@@ -239,10 +239,10 @@ pub(super) fn builds_for_cuda_version(
         build.label = several.then(|| images.candidate_label(&candidate));
         build.compat = candidate.row.compat.map(|bundled| (bundled, info));
         // Without an id the image sets none.
-        if let Some(require) = candidate.row.require.and_then(|id| asked.knowledge.requirement(id)) {
+        if let Some(require) = candidate.row.require.and_then(|id| query.knowledge.requirement(id)) {
             build.env.push(("NVIDIA_REQUIRE_CUDA", require.value.to_owned(), info));
         }
-        build.built = Some(candidate.build_period(asked));
+        build.built = Some(candidate.build_period(query));
         build
     };
     candidates.into_iter().map(of_candidate).collect()

@@ -25,8 +25,8 @@ pub(in crate::infer) fn infer_base_cuda(
     }
     let variable = env.get("CUDA_VERSION");
     let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![variable.id], row: None };
-    if let Some(told) = variable.known().and_then(|text| nonexistent_cuda::parse_existing_cuda(text, knowledge)) {
-        return facts.add_typed(FactKey::BaseCuda, None, told, evidence);
+    if let Some(state) = variable.known().and_then(|text| nonexistent_cuda::parse_existing_cuda(text, knowledge)) {
+        return facts.add_typed(FactKey::BaseCuda, None, state, evidence);
     }
     // What a container is started with changes nothing of what lies in its image.
     let of_start =

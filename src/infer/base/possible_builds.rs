@@ -31,8 +31,8 @@ pub(in crate::infer) fn possible_base_builds(
         }
         ObservedBase::Image(reference, fact) => {
             // What was read is there; whoever describes an image or writes a FROM need not have seen that tag.
-            let told = matches!(seen.depth, InspectionDepth::Text | InspectionDepth::Description);
-            let unread = told && (seen.base_env || !seen.complete.env);
+            let is_declared = matches!(seen.depth, InspectionDepth::Text | InspectionDepth::Description);
+            let unread = is_declared && (seen.base_env || !seen.complete.env);
             let mut builds = builds_for_reference(reference, *fact, arch, as_of, unread, knowledge);
             if let Some(row) =
                 knowledge.architectures_of_image(&reference.familiar_name(), reference.tag().unwrap_or_default())
@@ -89,7 +89,7 @@ fn builds_for_reference(
     unread: bool,
     knowledge: Knowledge,
 ) -> Vec<BaseBuild> {
-    let asked = BaseImageQuery {
+    let query = BaseImageQuery {
         repository: reference.familiar_name(),
         tag: reference.tag().unwrap_or_default(),
         pinned: reference.digest().is_some(),
@@ -99,9 +99,9 @@ fn builds_for_reference(
         as_of,
         knowledge,
     };
-    if knowledge.is_cuda_repository(&asked.repository) {
-        let mut builds = cuda_image::builds_for_cuda_tag(&asked, unread);
-        if let Some(family) = knowledge.base_family(&asked.repository) {
+    if knowledge.is_cuda_repository(&query.repository) {
+        let mut builds = cuda_image::builds_for_cuda_tag(&query, unread);
+        if let Some(family) = knowledge.base_family(&query.repository) {
             for build in builds.iter_mut().filter(|build| build.env_known) {
                 if family.unread {
                     build.platforms = None;
@@ -112,13 +112,13 @@ fn builds_for_reference(
         }
         return builds;
     }
-    if let Some(builds) = framework_image::builds_for_framework_tag(&asked) {
+    if let Some(builds) = framework_image::builds_for_framework_tag(&query) {
         return builds;
     }
-    let row = knowledge.gpu_image_evidence(&asked.repository, asked.tag);
-    if let Some(plain) = knowledge.plain_image(&asked.repository).filter(|_| row.is_none()) {
+    let row = knowledge.gpu_image_evidence(&query.repository, query.tag);
+    if let Some(plain) = knowledge.plain_image(&query.repository).filter(|_| row.is_none()) {
         let of_others = Some(&plain.info).filter(|_| plain.torch);
-        return vec![BaseBuild { of_others, ..asked.new_build(BaseFamily::Plain, Some(&plain.info)) }];
+        return vec![BaseBuild { of_others, ..query.new_build(BaseFamily::Plain, Some(&plain.info)) }];
     }
-    vec![BaseBuild { named: row.is_some(), ..asked.new_build(BaseFamily::Unknown, row) }]
+    vec![BaseBuild { named: row.is_some(), ..query.new_build(BaseFamily::Unknown, row) }]
 }

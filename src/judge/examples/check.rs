@@ -71,11 +71,11 @@ fn check_example(page: &RulePage, example: &Example, book: &RuleBook, knowledge:
         Ok(judged) => judged,
         Err(reason) => return of(ExpectedVerdict::Unreadable, Vec::new(), Vec::new(), reason),
     };
-    let wanted: BTreeSet<String> =
+    let expected_rules: BTreeSet<String> =
         example.expect.iter().map(|expected| format!("{}: {}", expected.level, expected.rule)).collect();
-    let said = reported_rules(page, example, &report, &undecided);
-    let noisy: Vec<String> = said.difference(&wanted).cloned().collect();
-    let missing: Vec<String> = wanted.difference(&said).cloned().collect();
+    let reported = reported_rules(page, example, &report, &undecided);
+    let noisy: Vec<String> = reported.difference(&expected_rules).cloned().collect();
+    let missing: Vec<String> = expected_rules.difference(&reported).cloned().collect();
     let verdict = match (noisy.is_empty(), missing.is_empty()) {
         (true, true) => ExpectedVerdict::Validated,
         (_, false) => ExpectedVerdict::Missing,
@@ -106,27 +106,27 @@ fn reported_rules(
     report: &model::Subject,
     undecided: &[String],
 ) -> BTreeSet<String> {
-    let mut said = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let named = |rule: &str| rule == page.name || example.expect.iter().any(|expected| expected.rule == rule);
     for finding in report.findings.iter().filter(|finding| named(&finding.rule)) {
         // Against the built-in fleet no finding is an error; the example speaks of the rule.
         let own = example.fleet.is_none() && finding.rule == page.name;
         let level = if own { page.severity.name() } else { finding.severity.name() };
-        said.insert(format!("{level}: {}", finding.rule));
+        reported.insert(format!("{level}: {}", finding.rule));
     }
     let open = |verdict: &model::Verdict| {
         verdict.component.is_none() && matches!(verdict.fate, VerdictKind::Depends | VerdictKind::Undetermined)
     };
-    let spoken = report.findings.iter().any(|finding| finding.rule == page.name);
+    let is_reported = report.findings.iter().any(|finding| finding.rule == page.name);
     let undetermined = match page.kind {
         PageKind::Startup(_) => report.verdicts.iter().any(open),
-        PageKind::Practice(_) => !spoken && undecided.contains(&page.name),
+        PageKind::Practice(_) => !is_reported && undecided.contains(&page.name),
         PageKind::Reader(_) => false,
     };
     if undetermined {
-        said.insert(format!("undetermined: {}", page.name));
+        reported.insert(format!("undetermined: {}", page.name));
     }
-    said
+    reported
 }
 
 /// Returns the verdicts of the pools on one line.

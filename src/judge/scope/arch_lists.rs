@@ -45,9 +45,9 @@ impl RuleScope<'_> {
             _ => None,
         };
         let sure = own.iter().filter(|list| list.compiler.is_some());
-        let told: Vec<String> = sure.flat_map(|list| &list.entries).map(|(entry, _)| entry.clone()).collect();
+        let listed: Vec<String> = sure.flat_map(|list| &list.entries).map(|(entry, _)| entry.clone()).collect();
         let again = |list: &&ObservedArchList| {
-            list.name == ARCH_LIST_VARIABLE && list.entries.iter().all(|(entry, _)| told.contains(entry))
+            list.name == ARCH_LIST_VARIABLE && list.entries.iter().all(|(entry, _)| listed.contains(entry))
         };
         let of_commands = self.seen.map_or(&[][..], |all| all.base_changes.arch_lists.as_slice()).iter();
         let of_commands = of_commands.filter(|list| !again(list)).map(|list| CompilerArchList {

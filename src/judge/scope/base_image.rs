@@ -78,8 +78,8 @@ impl RuleScope<'_> {
     fn withdrawn_row(&self, reference: &ImageReference) -> Option<&'static crate::knowledge::WithdrawnRow> {
         let repository = reference.familiar_name();
         // Where neither stands there, it is `latest` that is asked for.
-        let asked = reference.tag().or(reference.digest().is_none().then_some("latest"));
-        asked
+        let requested_tag = reference.tag().or(reference.digest().is_none().then_some("latest"));
+        requested_tag
             .filter(|tag| self.knowledge.nonexistent_cuda_tag(&repository, tag).is_none())
             .filter(|_| self.knowledge.is_cuda_repository(&repository))
             .and_then(|tag| self.knowledge.withdrawn_tag(&repository, crate::infer::tag_version(tag)))

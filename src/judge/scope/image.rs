@@ -71,7 +71,7 @@ impl RuleScope<'_> {
     }
 
     /// Returns the packages with compat libraries, if commands install several.
-    fn compat_packages(&self, told: impl Fn(Vec<String>) -> FactLookup) -> Option<BlamedLookup> {
+    fn compat_packages(&self, to_lookup: impl Fn(Vec<String>) -> FactLookup) -> Option<BlamedLookup> {
         let certain = |one: &&ObservedPackage| one.manager == PackageManager::System && one.conditional.is_none();
         let packages =
             self.seen?.packages.iter().filter(certain).filter(|one| one.name.starts_with(COMPAT_PACKAGE_PREFIX));
@@ -79,7 +79,7 @@ impl RuleScope<'_> {
         let mut names: Vec<String> = packages.map(|one| one.name.to_string()).collect();
         names.sort();
         names.dedup();
-        (names.len() > 1).then(|| BlamedLookup::without_fact(told(names)).with_fact(Some(last)))
+        (names.len() > 1).then(|| BlamedLookup::without_fact(to_lookup(names)).with_fact(Some(last)))
     }
 
     /// Returns the entrypoint; absent only if the whole configuration was read.
@@ -96,10 +96,10 @@ impl RuleScope<'_> {
 
     /// Returns the commands that the ENTRYPOINT and CMD of the image itself start.
     fn start_commands(&self) -> BlamedLookup {
-        let said = self.seen.and_then(|all| all.base_changes.starts.as_ref());
-        let said = said.filter(|(commands, _)| !commands.is_empty());
-        let lookup = said.map_or(FactLookup::Absent, |(commands, _)| list_lookup(commands.iter().cloned()));
-        BlamedLookup::without_fact(lookup).with_fact(said.map(|(_, fact)| *fact))
+        let starts = self.seen.and_then(|all| all.base_changes.starts.as_ref());
+        let starts = starts.filter(|(commands, _)| !commands.is_empty());
+        let lookup = starts.map_or(FactLookup::Absent, |(commands, _)| list_lookup(commands.iter().cloned()));
+        BlamedLookup::without_fact(lookup).with_fact(starts.map(|(_, fact)| *fact))
     }
 
     /// Returns the variables that the input itself sets; `None` for an image, which mixes them with those of its
@@ -126,7 +126,7 @@ impl RuleScope<'_> {
         let Some(all) = self.seen else { return BlamedLookup::without_fact(FactLookup::Unknown) };
         let found = all.env.iter().filter_map(|(name, (_, fact))| Some((name, suggested_variable(name)?, *fact)));
         let found: Vec<(&String, &str, FactId)> = found.collect();
-        let names = found.iter().map(|(name, meant, _)| format!("{name} (did you mean {meant}?)")).collect();
+        let names = found.iter().map(|(name, suggestion, _)| format!("{name} (did you mean {suggestion}?)")).collect();
         BlamedLookup::without_fact(observed_list_lookup(names, true)).with_fact(found.first().map(|(.., fact)| *fact))
     }
 

@@ -82,7 +82,7 @@ impl RuleScope<'_> {
 
 impl FactScope for RuleScope<'_> {
     fn value(&self, name: &str) -> FactLookup {
-        self.lookup(name).map_or(FactLookup::Unknown, |said| said.lookup)
+        self.lookup(name).map_or(FactLookup::Unknown, |blamed| blamed.lookup)
     }
 
     fn components(&self) -> ComponentScopes<'_> {
@@ -102,10 +102,10 @@ fn fact_lookup<T>(fact: &TypedFact<T>, value: impl Fn(&T) -> FactLookup) -> Blam
 
 /// Converts a fact to a value of the vocabulary; `none` if it is absent.
 fn fact_lookup_or<T>(fact: &TypedFact<T>, none: FactValue, value: impl Fn(&T) -> FactValue) -> BlamedLookup {
-    let said = fact_lookup(fact, |known| FactLookup::Known(value(known)));
-    match said.lookup {
-        FactLookup::Absent => BlamedLookup { lookup: FactLookup::Known(none), ..said },
-        _ => said,
+    let blamed = fact_lookup(fact, |known| FactLookup::Known(value(known)));
+    match blamed.lookup {
+        FactLookup::Absent => BlamedLookup { lookup: FactLookup::Known(none), ..blamed },
+        _ => blamed,
     }
 }
 

@@ -37,13 +37,13 @@ impl RuleScope<'_> {
         match name {
             "image.packages" => Some(self.package_names()),
             "image.packages.named" => {
-                let mut said = self.package_names();
-                said.lookup = match said.lookup {
+                let mut blamed = self.package_names();
+                blamed.lookup = match blamed.lookup {
                     FactLookup::Known(FactValue::Seen(names)) => FactLookup::Known(FactValue::List(names)),
                     FactLookup::Unknown if self.seen.is_some() => FactLookup::Absent,
                     lookup => lookup,
                 };
-                Some(said)
+                Some(blamed)
             }
             "image.packages.other_cuda" => Some(self.packages_for_other_cuda()),
             "image.cuda_mix" => Some(self.mixed_cuda_components()),
@@ -112,15 +112,15 @@ impl RuleScope<'_> {
         if let Some(row) = self.knowledge.package_libraries(&package.name, exact_version(package).parse().ok()) {
             return row.sonames.iter().any(|soname| sonames.contains(soname));
         }
-        let said = package_cuda_major(package).or_else(|| toolkit_part_major(&package.name));
-        self.knowledge.may_contain_libraries(&package.name) && said.is_none_or(|said| said == major)
+        let cuda_major = package_cuda_major(package).or_else(|| toolkit_part_major(&package.name));
+        self.knowledge.may_contain_libraries(&package.name) && cuda_major.is_none_or(|cuda_major| cuda_major == major)
     }
 
     /// Returns packages for the CPU only, if everything installed was read and none of it has GPU code.
     fn cpu_only_packages(&self) -> BlamedLookup {
         let Some(all) = self.seen else { return BlamedLookup::without_fact(FactLookup::Unknown) };
         let there = |name: &str| all.packages.iter().any(|package| package.name == name);
-        let alone = |package: &&ObservedPackage| {
+        let is_cpu_only = |package: &&ObservedPackage| {
             let row = self.knowledge.cpu_package(&package.name).filter(|_| package.manager != PackageManager::System);
             // What an extra brings may come by conda, by another package's extra, or with the base.
             let extra = |row: &ProcessorPackageRow| row.instead.contains('[');
@@ -128,7 +128,7 @@ impl RuleScope<'_> {
                 || !self.has_cuda_base() || all.packages.iter().any(|one| one.manager == PackageManager::Conda);
             row.is_some_and(|row| !(there(row.instead) || extra(row) && elsewhere()))
         };
-        let found: Vec<&ObservedPackage> = all.packages.iter().filter(alone).collect();
+        let found: Vec<&ObservedPackage> = all.packages.iter().filter(is_cpu_only).collect();
         let certain = all.packages.iter().all(|package| package.conditional.is_none());
         let unread =
             |entry: &FactEntry| entry.key == FactKey::Requirements && matches!(entry.state, ValueState::Unknown(_));
@@ -166,8 +166,8 @@ impl RuleScope<'_> {
         let first = built.first().map(|(_, cuda, _)| cuda.0.part(0));
         let other = built.iter().find(|(_, cuda, _)| Some(cuda.0.part(0)) != first);
         let Some((.., fact)) = other else {
-            if let Some(said) = self.mixed_cuda_runtimes() {
-                return said;
+            if let Some(blamed) = self.mixed_cuda_runtimes() {
+                return blamed;
             }
             return BlamedLookup::without_fact(if complete { FactLookup::Absent } else { FactLookup::Unknown });
         };
@@ -178,11 +178,11 @@ impl RuleScope<'_> {
     /// Returns the wheels whose version names the CUDA release, such as `2.11.0+cu128` of torchaudio.
     fn wheels_with_cuda_version(&self) -> Vec<(String, CudaVersion, FactId)> {
         let certain = |one: &&ObservedPackage| one.manager == PackageManager::Pip && one.conditional.is_none();
-        let told = |one: &ObservedPackage| {
+        let cuda_wheel = |one: &ObservedPackage| {
             let cuda = variant_cuda(one.version.local()?)?;
             self.knowledge.toolkit(cuda).map(|_| (one.name.to_string(), cuda, one.fact))
         };
-        self.seen.map(|all| all.packages.iter().filter(certain).filter_map(told).collect()).unwrap_or_default()
+        self.seen.map(|all| all.packages.iter().filter(certain).filter_map(cuda_wheel).collect()).unwrap_or_default()
     }
 
     /// Whether the image has a component of this name.
@@ -218,7 +218,7 @@ impl RuleScope<'_> {
         }
         let first = found.first()?.1;
         let (.., fact) = *found.iter().find(|(_, major, _)| *major != first)?;
-        Some(BlamedLookup::without_fact(list_lookup(found.into_iter().map(|(told, ..)| told))).with_fact(Some(fact)))
+        Some(BlamedLookup::without_fact(list_lookup(found.into_iter().map(|(label, ..)| label))).with_fact(Some(fact)))
     }
 
     /// Whether the base is a CUDA base image.

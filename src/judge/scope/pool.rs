@@ -36,7 +36,7 @@ pub(in crate::judge) struct PoolSummary {
     /// What starts there but fails later.
     pub(in crate::judge) fails_later: Option<String>,
     /// Whether nothing but the requirement stops the image, if that is known.
-    pub(in crate::judge) check_alone: Option<bool>,
+    pub(in crate::judge) only_requirement_stops: Option<bool>,
 }
 
 impl PoolSummary {
@@ -72,7 +72,7 @@ impl PoolSummary {
             steps: verdict.map(|verdict| common_step_results(&verdict.hosts)).unwrap_or_default(),
             without_gpu: no_gpu_reason(&one.verdicts, knowledge),
             fails_later: later_failure(&one.verdicts, knowledge),
-            check_alone: only_requirement_stops(&one.verdicts),
+            only_requirement_stops: only_requirement_stops(&one.verdicts),
         }
     }
 }
@@ -83,7 +83,7 @@ fn common_step_results(hosts: &[HostResult<'_>]) -> Vec<(StartStep, Option<&'sta
     for record in hosts.iter().flat_map(|host| &host.steps) {
         let result = record.result.name();
         match found.iter_mut().find(|(step, _)| *step == record.step) {
-            Some((_, told)) => *told = told.filter(|told| *told == result),
+            Some((_, common)) => *common = common.filter(|known| *known == result),
             None => found.push((record.step, Some(result))),
         }
     }
@@ -164,7 +164,7 @@ impl RuleScope<'_> {
             return Some(BlamedLookup::without_fact(FactLookup::Unknown).with_fact(blamed));
         };
         let declared = |known: Option<FactLookup>| known.unwrap_or(FactLookup::Unknown);
-        let said = |known: &Option<String>| known.as_ref().map_or(FactLookup::Absent, text_lookup);
+        let text_or_absent = |known: &Option<String>| known.as_ref().map_or(FactLookup::Absent, text_lookup);
         let lookup = match rest {
             "name" => text_lookup(&pool.name),
             "gpu" => declared(pool.gpu.as_ref().map(text_lookup)),
@@ -181,13 +181,13 @@ impl RuleScope<'_> {
             "platform" => declared(pool.platform.as_ref().map(text_lookup)),
             "toolkit" => declared(pool.toolkit.as_ref().map(version_lookup)),
             "mode" => declared(pool.mode.map(|mode| text_lookup(mode.as_str()))),
-            "outcome" => said(&pool.outcome.map(|outcome| outcome.name().to_owned())),
+            "outcome" => text_or_absent(&pool.outcome.map(|outcome| outcome.name().to_owned())),
             "fate" => text_lookup(pool.fate.map_or("", VerdictKind::name)),
             "message" => text_lookup(&pool.message),
             "title" => text_lookup(&pool.title),
-            "without_gpu" => said(&pool.without_gpu),
-            "fails_later" => said(&pool.fails_later),
-            "check_alone" => declared(pool.check_alone.map(bool_lookup)),
+            "without_gpu" => text_or_absent(&pool.without_gpu),
+            "fails_later" => text_or_absent(&pool.fails_later),
+            "check_alone" => declared(pool.only_requirement_stops.map(bool_lookup)),
             _ => return None,
         };
         Some(BlamedLookup::without_fact(lookup).with_fact(blamed))
@@ -196,8 +196,8 @@ impl RuleScope<'_> {
     /// Returns the result of a start-up step.
     fn step_lookup(&self, name: &str) -> Option<BlamedLookup> {
         let step = *StartStep::ALL.iter().find(|step| step.name().replace('-', "_") == name)?;
-        let mut told = self.pool.into_iter().flat_map(|pool| &pool.steps);
-        let result = told.find(|(one, _)| *one == step).and_then(|(_, result)| *result);
+        let mut steps = self.pool.into_iter().flat_map(|pool| &pool.steps);
+        let result = steps.find(|(one, _)| *one == step).and_then(|(_, result)| *result);
         Some(BlamedLookup::without_fact(result.map_or(FactLookup::Unknown, text_lookup)))
     }
 

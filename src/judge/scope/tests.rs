@@ -43,12 +43,12 @@ fn lookup_texts(seen: &Observations, pool: Option<&PoolSummary>, names: &[&str])
     let images = infer_image_facts(seen, "linux/amd64", None, knowledge);
     let day = date(2026, 11, 21);
     let subject = RuleScope { image: &images[0], seen: Some(seen), knowledge, day, pool };
-    let told = names.iter().map(|name| match subject.value(name) {
+    let texts = names.iter().map(|name| match subject.value(name) {
         FactLookup::Known(value) => value.to_string(),
         FactLookup::Absent => "absent".to_owned(),
         FactLookup::Unknown => "unknown".to_owned(),
     });
-    told.collect()
+    texts.collect()
 }
 
 #[test]
@@ -65,8 +65,8 @@ fn every_name_of_the_vocabulary_is_answered_in_its_type() {
         let own = |name: &str| !name.starts_with("component.") && !name.starts_with("notice.");
         for entry in Vocabulary::built_in().entries.iter().filter(|entry| own(entry.name)) {
             let name = entry.name.replace('*', "x");
-            let Some(said) = subject.lookup(&name) else { panic!("judge/scope has no line for `{name}`") };
-            if let FactLookup::Known(value) = said.lookup {
+            let Some(blamed) = subject.lookup(&name) else { panic!("judge/scope has no line for `{name}`") };
+            if let FactLookup::Known(value) = blamed.lookup {
                 assert_eq!(value.value_type(), entry.kind, "{name}");
             }
         }
@@ -77,7 +77,7 @@ fn every_name_of_the_vocabulary_is_answered_in_its_type() {
 }
 
 #[test]
-fn what_is_told_of_an_image_is_what_was_seen() {
+fn values_of_an_image_match_its_description() {
     let whole = observations_of_description(COMPLETE_DESCRIPTION);
     for (name, expected) in [
         ("day", "2026-11-21"),
@@ -109,7 +109,7 @@ fn what_is_told_of_an_image_is_what_was_seen() {
 }
 
 #[test]
-fn what_was_not_seen_is_not_told() {
+fn unobserved_values_are_unknown() {
     let names =
         ["image.entrypoint", "image.packages", "package.numpy", "arch_list.ptx", "image.stub_paths", "toolkit.cuda"];
     assert_eq!(
@@ -134,8 +134,8 @@ fn what_was_not_seen_is_not_told() {
 }
 
 #[test]
-fn what_is_told_of_two_things_that_do_not_go_together() {
-    let told = |text: &str, name: &str| lookup_texts(&observations_of_description(text), None, &[name]).concat();
+fn mismatched_settings_are_reported() {
+    let lookup_text = |text: &str, name: &str| lookup_texts(&observations_of_description(text), None, &[name]).concat();
     let base = "base = \"nvidia/cuda:12.4.1-devel-ubuntu22.04\"\n";
     for (text, name, expected) in [
         ("[env]\nTORCH_CUDA_ARCH_LIST = \"7.0 12.0+PTX Ada\"\n", "arch_list.refused", "12.0+PTX"),
@@ -196,11 +196,11 @@ fn what_is_told_of_two_things_that_do_not_go_together() {
         ("[packages.pip]\ntorch = \"2.1.0+cu121\"\ntorchaudio = \"2.1.0+cpu\"\n", "image.cuda_mix", "absent"),
         ("[packages.pip]\ntorch = \"2.1.0+cu121\"\nx = \"1.0+cu12\"\n", "image.cuda_mix", "absent"),
     ] {
-        assert_eq!(told(&format!("{base}{text}"), name), expected, "{text}");
+        assert_eq!(lookup_text(&format!("{base}{text}"), name), expected, "{text}");
     }
     // Without its compiler nobody knows what a toolkit refuses.
     let runtime = "base = \"nvidia/cuda:12.4.1-runtime-ubuntu22.04\"\n[env]\nTORCH_CUDA_ARCH_LIST = \"7.0\"\n";
-    assert_eq!(told(runtime, "arch_list.refused"), "unknown");
+    assert_eq!(lookup_text(runtime, "arch_list.refused"), "unknown");
 }
 
 #[test]
@@ -249,6 +249,6 @@ fn a_pool_tells_what_it_declares() {
     };
     let names =
         ["pool.name", "pool.gpu", "pool.gpu.arch", "pool.driver", "pool.driver.branch", "pool.mode", "verdict.outcome"];
-    let told = lookup_texts(&observations_of_description("base = \"ubuntu:22.04\"\n"), Some(&words), &names);
-    assert_eq!(told, ["desk", "unknown", "8.6", "unknown", "535", "unknown", "absent"]);
+    let values = lookup_texts(&observations_of_description("base = \"ubuntu:22.04\"\n"), Some(&words), &names);
+    assert_eq!(values, ["desk", "unknown", "8.6", "unknown", "535", "unknown", "absent"]);
 }

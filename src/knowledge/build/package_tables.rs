@@ -311,6 +311,8 @@ macro_rules! with_package_tables {
             /// For version `*`: older releases, oldest first, each with its specifier; the releases before each of them
             /// require no more than it does.
             older: Pairs,
+            /// Day of the release on the default index, if it was not made together with a release of the package.
+            released: OptDay,
             /// Whether the metadata has no such requirement; `range` is then the version that it was built for.
             unasked: Flag,
             /// Whether this is the newest release, all of whose versioned requirements are listed.

@@ -16,7 +16,7 @@ fn with_file(name: &str, text: &str) -> Result<Knowledge, String> {
 const GPU_ROW: &str = "[[row]]\nname = \"ACME X9\"\naliases = [\"x9\"]\ncapability = \"9.0\"\narchitecture = \"Hopper\"\nclass = \"data-center\"\n";
 
 #[test]
-fn own_rows_stand_beside_the_built_in_ones() {
+fn own_rows_are_added_to_the_built_in_ones() {
     let before = Knowledge::built_in();
     assert!(before.gpu("ACME X9").is_none());
     let after = with_file("lab/gpus.toml", &format!("{PROVENANCE}{GPU_ROW}")).expect("a table");
@@ -44,7 +44,7 @@ fn a_row_that_does_not_say_how_it_is_known_is_from_memory() {
 }
 
 #[test]
-fn every_error_is_told_with_the_nearest_right_word() {
+fn errors_suggest_the_most_similar_valid_word() {
     for (name, text, expected) in [
         ("gpu.toml", PROVENANCE.to_owned(), "unknown table `gpu` did you mean `gpus`?"),
         ("gpus.toml", GPU_ROW.to_owned(), "has no `checked`"),

@@ -38,7 +38,7 @@ impl DynamicStrings {
             let pairs = bytes.chunks_exact(ENTRY_SIZE).filter_map(|entry| Some((u64_at(entry, 0)?, u64_at(entry, 8)?)));
             pairs.take_while(|(tag, _)| *tag != DT_NULL)
         };
-        let value = |wanted: u64| entries().find(|(tag, _)| *tag == wanted).map(|(_, value)| value);
+        let value = |requested_tag: u64| entries().find(|(tag, _)| *tag == requested_tag).map(|(_, value)| value);
         let table = programs.file_offset_of(value(DT_STRTAB)?);
         let size = value(DT_STRSZ).unwrap_or(u64::MAX);
         let place = |index: u64| table?.checked_add(index).filter(|_| index < size);

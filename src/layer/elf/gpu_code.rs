@@ -121,8 +121,8 @@ impl CodeCollector {
             self.abandon_container(at);
             return Some(ContainerStep::Broken(at));
         };
-        let wanted = required_header_size(bytes, extent);
-        let Some(header) = bytes.get(..wanted) else { return Some(ContainerStep::Bytes(wanted)) };
+        let header_size = required_header_size(bytes, extent);
+        let Some(header) = bytes.get(..header_size) else { return Some(ContainerStep::Bytes(header_size)) };
         for image in parse_images(header) {
             match image {
                 None => self.unknown = self.unknown.saturating_add(1),

@@ -79,8 +79,8 @@ fn find_pair(text: &str, key: &str) -> Option<MetadataValue> {
         rest = rest.get(at + key.len()..)?;
         let Some(quote) = before.filter(|c| matches!(c, '\'' | '"')) else { continue };
         let value = rest.strip_prefix(quote).map(str::trim_start).and_then(|rest| rest.strip_prefix([',', ':']));
-        if let Some(said) = value.and_then(parse_literal) {
-            return Some(said);
+        if let Some(literal) = value.and_then(parse_literal) {
+            return Some(literal);
         }
     }
     None

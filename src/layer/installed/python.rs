@@ -18,11 +18,12 @@ pub(super) fn read_metadata(path: &str, text: &str) -> Vec<FileEvidence> {
         let values = fields().filter_map(|line| line.split_once(':'));
         values.into_iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).and_then(|(_, value)| clean_value(value))
     };
-    let told = package_from_path(path);
+    let from_path = package_from_path(path);
     let name = field("Name")
         .map(|name| PackageName::python(&name).into())
-        .or_else(|| told.as_ref().map(|told| told.name.clone()));
-    let version = field("Version").or_else(|| told.map(|told| told.version).filter(|version| !version.is_empty()));
+        .or_else(|| from_path.as_ref().map(|package| package.name.clone()));
+    let version =
+        field("Version").or_else(|| from_path.map(|package| package.version).filter(|version| !version.is_empty()));
     match (name, version) {
         (Some(name), Some(version)) => {
             vec![FileEvidence::Package(InstalledPackage {

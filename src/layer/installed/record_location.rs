@@ -21,7 +21,7 @@ pub enum RecordLocation {
     /// A package directory of an interpreter or of conda.
     Site(PackageDirectory),
     /// A directory that nothing imports from by default: `pip install --target`, or sources.
-    Loose(String),
+    OffImportPath(String),
     /// Not installed: in a cache, inside another package, a remainder of a build, or test data.
     NotInstalled,
 }
@@ -95,7 +95,7 @@ fn location_of_directory(folder: &str) -> RecordLocation {
     if folder.split('/').any(of_tests) {
         RecordLocation::NotInstalled
     } else {
-        RecordLocation::Loose(folder.to_owned())
+        RecordLocation::OffImportPath(folder.to_owned())
     }
 }
 

@@ -8,15 +8,15 @@ use crate::layer::installed::{
 const UNPACKED_STATES: &[&str] = &["installed", "unpacked", "half-configured", "triggers-awaited", "triggers-pending"];
 
 /// Reads the stanzas of a dpkg status file; `alone` for the record of a single package, which has no state.
-pub(super) fn read_dpkg_status(text: &str, alone: bool) -> Vec<FileEvidence> {
+pub(super) fn read_dpkg_status(text: &str, single_package: bool) -> Vec<FileEvidence> {
     let mut list = PackageList::default();
-    let (mut name, mut version, mut there) = (None, None, alone);
+    let (mut name, mut version, mut there) = (None, None, single_package);
     for line in text.lines().chain([""]) {
         if line.trim().is_empty() {
             if there {
                 list.push(PackageDatabase::Dpkg, name, version);
             }
-            (name, version, there) = (None, None, alone);
+            (name, version, there) = (None, None, single_package);
         } else if let Some((key, value)) = line.split_once(':') {
             match key {
                 "Package" => name = clean_value(value),

@@ -132,7 +132,7 @@ pub enum LibraryProvider {
     /// Nothing: the content of the image is completely known, and the library is not in it.
     Absent,
     /// Unknown.
-    Unseen,
+    Unknown,
     /// Nothing that is known of the image, which is only partly known.
     Unfound,
 }

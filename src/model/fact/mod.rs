@@ -4,20 +4,17 @@
 //! with its origin) or concluded from other facts and a table row. Labels, confidence and
 //! fixes all walk that graph down to a leaf that somebody can edit.
 
-mod arch_list;
 mod as_text;
 mod fact_key;
 mod image_facts;
 mod observations;
 mod printed_value;
 mod saved_facts;
-mod unpackaged_files;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::arch_list::ObservedArchList;
 pub use self::fact_key::{FactKey, VOCABULARY};
 pub use self::image_facts::{
     CONTAINER_COMPONENT, CUDA_RUNTIME_COMPONENT, CodeTargets, CompatDirectory, CompatLibrary, Component, ComponentRole,
@@ -25,13 +22,14 @@ pub use self::image_facts::{
     LibraryProvider, MinimumCapability, RequiredLibrary, TargetProcessor,
 };
 pub use self::observations::{
-    BaseChanges, BuildMachineQuery, Completeness, EnvTemplate, FileKind, InspectionDepth, Observations, ObservedBase,
-    ObservedFile, ObservedGpuCode, ObservedLibraryDependencies, ReferencedText, TemplatePart, UnknownCodeKind, Unread,
+    BaseChanges, BuildMachineQuery, Completeness, EnvTemplate, FileKind, InspectionDepth, Observations,
+    ObservedArchList, ObservedBase, ObservedFile, ObservedGpuCode, ObservedLibraryDependencies, ReferencedText,
+    TemplatePart, UnknownCodeKind, Unread,
 };
 
+pub use self::observations::UnpackagedFiles;
 pub use self::printed_value::PrintedValue;
 pub use self::saved_facts::REMOVED_BY_COMMAND;
-pub use self::unpackaged_files::UnpackagedFiles;
 
 pub use crate::cuda::CompatNote;
 use crate::model::cause::Cause;

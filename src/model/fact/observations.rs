@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cuda::{CodeTarget, CudaVersion};
 use crate::model::cause::Cause;
-use crate::model::fact::{CompatNote, FactId, Facts, ObservedArchList, UnpackagedFiles, as_text};
+use crate::model::fact::{CompatNote, FactId, Facts, as_text};
 use crate::model::package::{ObservedPackage, RemovedPackage};
 use crate::model::reference::ImageReference;
 
@@ -121,7 +121,8 @@ impl EnvTemplate {
     }
 }
 
-/// What the build changes in the contents of its base image, and what of them was not read.
+/// What the build changes in its base image, what it starts, how its installers treat installed packages, and what was
+/// not read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct BaseChanges {
     /// Environment values that depend on the environment of the base image, by variable.
@@ -157,23 +158,23 @@ pub struct BaseChanges {
     #[serde(default, rename = "untold", skip_serializing_if = "Vec::is_empty")]
     pub unread_commands: Vec<u32>,
     /// Numbers of the commands whose installer does not replace packages that are already installed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub keeping: Vec<u32>,
+    #[serde(default, rename = "keeping", skip_serializing_if = "Vec::is_empty")]
+    pub keeping_installed: Vec<u32>,
     /// Numbers of the commands whose installer upgrades all dependencies to the newest version.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub renewing: Vec<u32>,
+    #[serde(default, rename = "renewing", skip_serializing_if = "Vec::is_empty")]
+    pub upgrading_dependencies: Vec<u32>,
     /// Numbers of the commands whose installer replaces installed packages even by the same version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reinstalling: Vec<u32>,
     /// Files that belong to no package and may be or contain shared libraries.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub loose: Vec<UnpackagedFiles>,
+    #[serde(default, rename = "loose", skip_serializing_if = "Vec::is_empty")]
+    pub unpackaged: Vec<UnpackagedFiles>,
     /// What was not read of the layers of the image, if the image itself was inspected.
     #[serde(default, skip_serializing_if = "Unread::is_nothing")]
     pub unread: Unread,
     /// Texts other than the Dockerfile that instructions read.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub brought: Vec<ReferencedText>,
+    #[serde(default, rename = "brought", skip_serializing_if = "Vec::is_empty")]
+    pub referenced_texts: Vec<ReferencedText>,
 }
 
 /// The GPU code of a library.
@@ -197,8 +198,8 @@ pub struct ObservedGpuCode {
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub count: usize,
     /// The kind of code that is not declared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unsaid: Option<UnknownCodeKind>,
+    #[serde(default, rename = "unsaid", skip_serializing_if = "Option::is_none")]
+    pub unknown_kind: Option<UnknownCodeKind>,
     /// The CUDA runtime that the file requires, by its soname.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<String>,
@@ -390,17 +391,17 @@ impl Observations {
     /// Records a removal: the package is no longer installed, if an earlier command installed it in the environment.
     ///
     /// If another environment keeps the package, that one decides, and nothing of the removed one counts.
-    pub fn remove_package(&mut self, gone: RemovedPackage, is_here: &dyn Fn(&ObservedPackage) -> bool) {
-        let is_meant = |package: &ObservedPackage| {
-            let earlier = (1..=gone.command).contains(&package.command);
-            earlier && package.manager == gone.manager && package.name == gone.name
+    pub fn remove_package(&mut self, removal: RemovedPackage, is_here: &dyn Fn(&ObservedPackage) -> bool) {
+        let matches_removal = |package: &ObservedPackage| {
+            let earlier = (1..=removal.command).contains(&package.command);
+            earlier && package.manager == removal.manager && package.name == removal.name
         };
         let removed: Vec<ObservedPackage> =
-            self.packages.extract_if(.., |package| is_meant(package) && is_here(package)).collect();
-        let is_elsewhere = self.packages.iter().any(is_meant);
+            self.packages.extract_if(.., |package| matches_removal(package) && is_here(package)).collect();
+        let is_elsewhere = self.packages.iter().any(matches_removal);
         if !is_elsewhere {
             self.uninstalled_packages.extend(removed);
-            self.removed_packages.push(gone);
+            self.removed_packages.push(removal);
         }
     }
 
@@ -452,4 +453,35 @@ impl Default for Observations {
     fn default() -> Self {
         Self::new(InspectionDepth::Description)
     }
+}
+
+/// Files that may contain shared libraries, although they belong to no package.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct UnpackagedFiles {
+    /// The source as written: a path, a glob or a URL.
+    pub source: String,
+    /// The absolute target path, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The image from which the files are copied unchanged, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+}
+
+/// A list of GPU targets that a build command compiles for, in a stage that is part of the image.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ObservedArchList {
+    /// The variable or option that contains the list.
+    pub name: String,
+    /// The entries as written, each with its target.
+    pub entries: Vec<(String, CodeTarget)>,
+    /// Whether the list requests PTX; `None` where that is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ptx: Option<bool>,
+    /// The base image whose compiler uses the list; `None` where it may be another compiler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compiler: Option<ImageReference>,
+    /// Evidence.
+    pub fact: FactId,
 }

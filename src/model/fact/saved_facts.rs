@@ -160,7 +160,7 @@ impl Observations {
     /// Replaces every text by the one that `moved` returns for it; false if it returns none.
     #[must_use]
     pub fn remap_sources(&mut self, moved: &dyn Fn(SourceId, Span) -> Option<SourceId>) -> bool {
-        for one in &mut self.base_changes.brought {
+        for one in &mut self.base_changes.referenced_texts {
             let Some(there) = moved(SourceId(one.text), Span::default()) else { return false };
             one.text = there.0;
         }

@@ -50,6 +50,14 @@ impl ExactVersion {
         self.parsed.as_ref().is_some_and(Version::any_prerelease)
     }
 
+    /// Compares two versions by PEP 440; invalid ones come first, in the order of their texts.
+    pub fn compare(&self, other: &Self) -> Ordering {
+        self.parsed.cmp(&other.parsed).then_with(|| match self.parsed {
+            Some(_) => Ordering::Equal,
+            None => self.text.cmp(&other.text),
+        })
+    }
+
     /// Compares the version to the text of another one by PEP 440; `None` if one is invalid.
     pub fn compare_text(&self, other: &str) -> Option<Ordering> {
         // Most are numbers and dots alone, and compared by these.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr as _;
 
-use pep440_rs::{Operator, Version, VersionSpecifiers};
+use pep440_rs::{Operator, Version, VersionSpecifier, VersionSpecifiers};
 use serde::{Deserialize, Serialize};
 
 use crate::model::package::exact_version::ExactVersion;
@@ -75,7 +75,8 @@ impl VersionRange {
 
     /// Whether it names a pre-release, and therefore allows pre-releases.
     pub fn names_prerelease(&self) -> bool {
-        self.specifiers.as_ref().is_some_and(|all| all.iter().any(|one| one.version().any_prerelease()))
+        let excludes = |one: &VersionSpecifier| matches!(one.operator(), Operator::NotEqual | Operator::NotEqualStar);
+        self.specifiers().any(|one| one.version().any_prerelease() && !excludes(one))
     }
 
     /// Returns the version that it pins with `==`.
@@ -83,6 +84,40 @@ impl VersionRange {
         let pins = |operator: &Operator| matches!(operator, Operator::Equal | Operator::ExactEqual);
         let pin = self.specifiers.as_ref()?.iter().find(|one| pins(one.operator()))?;
         Some(ExactVersion::from(pin.version()))
+    }
+
+    /// Whether it pins a version with `==` or `===`.
+    pub fn is_pin(&self) -> bool {
+        self.specifiers().any(|one| matches!(one.operator(), Operator::Equal | Operator::ExactEqual))
+    }
+
+    /// Whether it names a version to be equal to, also as a prefix: `==2.*`.
+    pub fn has_equality(&self) -> bool {
+        let equal = |one: &VersionSpecifier| {
+            matches!(one.operator(), Operator::Equal | Operator::ExactEqual | Operator::EqualStar)
+        };
+        self.specifiers().any(equal)
+    }
+
+    /// Whether a specifier sets an upper bound without a pin.
+    pub fn has_upper_bound(&self) -> bool {
+        let bounds = |one: &VersionSpecifier| {
+            matches!(
+                one.operator(),
+                Operator::LessThan | Operator::LessThanEqual | Operator::TildeEqual | Operator::EqualStar
+            )
+        };
+        self.specifiers().any(bounds)
+    }
+
+    /// Returns the number of specifiers.
+    pub fn specifier_count(&self) -> usize {
+        self.specifiers().count()
+    }
+
+    /// Returns the specifiers; none if the range is invalid.
+    fn specifiers(&self) -> impl Iterator<Item = &VersionSpecifier> {
+        self.specifiers.iter().flat_map(|all| all.iter())
     }
 
     /// Returns its versions, without regard to local parts; `None` if it is invalid.

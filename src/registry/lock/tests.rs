@@ -129,7 +129,7 @@ fn a_malformed_lock_is_an_error_with_its_reason() {
     let mut lock = BaseImageLock::default();
     lock.insert(locked_image(&[("CUDA_VERSION", "12.4.1")]));
     let good = lock.to_toml();
-    for (from, to, said) in [
+    for (from, to, expected) in [
         ("version = 1", "version = 2", "version 2 is not supported"),
         ("version = 1\n", "", "`version` is missing"),
         ("version = 1", "version = 1\nbases = 1", "unknown key `bases`"),
@@ -146,7 +146,7 @@ fn a_malformed_lock_is_an_error_with_its_reason() {
     ] {
         assert!(good.contains(from), "{from}");
         let error = parse_lock(&good.replacen(from, to, 1)).expect_err(to);
-        assert!(error.contains(said), "{to}: {error}");
+        assert!(error.contains(expected), "{to}: {error}");
     }
     let twice = good.clone() + &good.replacen("version = 1", "", 1);
     assert!(parse_lock(&twice).expect_err("twice").contains("duplicate entry"), "{twice}");
@@ -187,7 +187,7 @@ fn patterns_match_whole_references() {
 
 #[test]
 fn wrong_settings_are_errors_with_suggestions() {
-    for (text, said) in [
+    for (text, expected) in [
         ("[[base]]\nmatch = \"[\"\ndescribe = \"x\"", "error parsing glob"),
         ("[[base]]\nmatch = \"x\"", "`describe` is missing"),
         ("[[base]]\ndescribe = \"x\"", "`match` is missing"),
@@ -202,6 +202,6 @@ fn wrong_settings_are_errors_with_suggestions() {
         let errors = read_base_mappings(&settings, &mut load).expect_err(text);
         let all: Vec<String> =
             errors.all().iter().map(|one| format!("{} {}", one.message, one.help.as_deref().unwrap_or(""))).collect();
-        assert!(all.join("; ").contains(said), "{text}: {all:?}");
+        assert!(all.join("; ").contains(expected), "{text}: {all:?}");
     }
 }

@@ -91,9 +91,10 @@ fn libraries_accepted_by_cli<'a>(
 /// Whether the compat libraries that come first in the `ldconfig` call lie in several directories: then
 /// libnvidia-container takes none, and the container is not created.
 pub(in crate::replay) fn has_scattered_compat_libraries(replay: Replay<'_>) -> bool {
-    let asked = replay.host.compat_selection == CompatSelection::Ldconfig;
+    let uses_ldconfig = replay.host.compat_selection == CompatSelection::Ldconfig;
     let follows = replay.host.toolkit.is_none_or(|row| row.follows_absolute_link);
-    let Some(compat) = replay.image.compat.known().filter(|compat| asked && (follows || !compat.absolute_link)) else {
+    let Some(compat) = replay.image.compat.known().filter(|compat| uses_ldconfig && (follows || !compat.absolute_link))
+    else {
         return false;
     };
     let mut directories =
@@ -158,7 +159,7 @@ fn compat_use_by_hook<'a>(
         if newer && listed != Some(used) {
             let own = host.driver.is_some_and(|driver| library.version.branch() == driver.branch());
             used = match replay.host.takes_compat {
-                Some(taken) => taken,
+                Some(takes_compat) => takes_compat,
                 None if own => return CompatDirectoryUse::Noted(library),
                 None => return CompatDirectoryUse::Open(Basis::Image(replay.image.compat.id)),
             };

@@ -29,7 +29,7 @@ pub(super) fn is_without_host_libcuda(replay: Replay<'_>) -> bool {
         return false;
     }
     let libcuda = |given| matches!(given, GrantedCapabilities::Set(set) if !includes_libcuda(set));
-    !uses_container_toolkit(replay.container_request().asked) || libcuda(replay.granted_capabilities())
+    !uses_container_toolkit(replay.container_request().kind) || libcuda(replay.granted_capabilities())
 }
 
 /// Returns the libcuda of the image that a program finds where the host adds none.
@@ -53,7 +53,7 @@ pub(super) fn find_image_libcuda(replay: Replay<'_>) -> (Option<LibcudaCandidate
         return (Some(found), Some(path.basis));
     }
     // An unseen path may lead to what lies elsewhere in the image.
-    if path.unseen && !image_has_no_libcuda(replay) {
+    if path.is_unknown && !image_has_no_libcuda(replay) {
         return (Some(LibcudaCandidate::Open(path.basis)), None);
     }
     (ld_cache::find_in_image(replay), None)

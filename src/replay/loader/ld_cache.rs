@@ -202,9 +202,11 @@ pub(super) fn find_in_host_directory<'a>(replay: Replay<'a>, directory: &str) ->
         )
     });
     let own = [(replay.host.driver, LibcudaCandidate::Host)].into_iter();
-    let unseen = replay.image.driver_libraries.is_unknown();
+    let unknown_libraries = replay.image.driver_libraries.is_unknown();
     match select_linked_file(own.chain(mounted).chain(baked)) {
-        LinkedFile::One(_) if unseen => LibcudaCandidate::Open(Basis::Image(replay.image.driver_libraries.id)),
+        LinkedFile::One(_) if unknown_libraries => {
+            LibcudaCandidate::Open(Basis::Image(replay.image.driver_libraries.id))
+        }
         LinkedFile::One(found) => found,
         LinkedFile::None | LinkedFile::Undetermined if replay.host.driver.is_none() => {
             LibcudaCandidate::Open(Basis::Pool(PoolField::Driver))
@@ -281,8 +283,8 @@ fn version_for_order(library: &DriverLibrary) -> Option<DriverVersion> {
 
 /// Whether a version can be ordered against the host's: a version that is only a branch compares only with other
 /// branches.
-fn is_comparable_version(version: DriverVersion, beside: Option<u32>) -> bool {
-    !version.is_branch_only() || Some(version.branch()) != beside
+fn is_comparable_version(version: DriverVersion, host_branch: Option<u32>) -> bool {
+    !version.is_branch_only() || Some(version.branch()) != host_branch
 }
 
 /// Whether the image certainly contains no libcuda at all.

@@ -49,7 +49,7 @@ pub(in crate::replay) fn loader_step(replay: Replay<'_>) -> (LoadedLibcuda<'_>, 
         return unknown_loader_result([Basis::Pool(PoolField::Toolkit)], TOOLKIT_CITATION);
     }
     // An unseen LD_LIBRARY_PATH may put anything first, but only what the image holds.
-    if path.unseen && !image_has_no_libcuda(replay) {
+    if path.is_unknown && !image_has_no_libcuda(replay) {
         return unknown_loader_result([path.basis], TOOLKIT_CITATION);
     }
     if let Some(found) = entrypoint_probe::find_probed_libcuda(replay) {
@@ -89,9 +89,9 @@ fn find_without_full_image<'a>(
         let none = image.driver_libraries.known().is_none();
         return none.then_some((LibcudaCandidate::Host, Some(Basis::Pool(PoolField::Launch))));
     }
-    let unseen = path.unseen || image.compat.is_unknown();
+    let is_uncertain = path.is_unknown || image.compat.is_unknown();
     let highest = ld_cache::image_library_newer_than_host(replay)
-        .filter(|_| unseen && !ld_cache::has_separate_host_directory(replay));
+        .filter(|_| is_uncertain && !ld_cache::has_separate_host_directory(replay));
     highest.map(|library| (LibcudaCandidate::Image(library), None))
 }
 
@@ -156,7 +156,7 @@ fn unknown_loader_result<'a>(
 /// loads a libcuda of the image, or none.
 fn result_without_gke_driver<'a>(replay: Replay<'a>, path: &SearchPath<'_>) -> (LoadedLibcuda<'a>, StepRecord) {
     let facts = [path.basis, Basis::Pool(PoolField::Launch)];
-    if path.unseen {
+    if path.is_unknown {
         return unknown_loader_result(facts, GKE_CITATION);
     }
     if let Some(found) = ld_cache::find_in_image(replay) {

@@ -488,16 +488,16 @@ fn unread_note_is_irrelevant_if_both_libraries_work() {
 #[test]
 fn texts_name_both_libraries_if_either_is_loaded() {
     let image = crate::replay::step_tests::image_from_description("base = \"nvidia/cuda:13.0.3-runtime-ubuntu24.04\"");
-    let told = |gpu: &str, driver: &str| {
+    let results = |gpu: &str, driver: &str| {
         let hosts =
             crate::replay::step_tests::pool_hosts(&pool_fields("docker-cdi", "1.20.0", driver).replace("A100", gpu));
         let step = |step| crate::replay::step_tests::step_result_and_text(&image, &hosts[0], step);
         (step(StartStep::Loader), step(StartStep::UserMode), step(StartStep::Runtime))
     };
-    let (loader, user_mode, runtime) = told("H100", "580.95.05");
+    let (loader, user_mode, runtime) = results("H100", "580.95.05");
     assert_eq!((&*loader.0, &*user_mode.0, &*runtime.0), ("passes", "passes", "passes"));
     assert!(loader.1.contains("if its note lists branch 580, else 580.95.05 of the host"), "{}", loader.1);
     assert!(user_mode.1.contains("as does the libcuda of the host"), "{}", user_mode.1);
-    let (loader, user_mode, runtime) = told("RTX 4090", "580.95.05");
+    let (loader, user_mode, runtime) = results("RTX 4090", "580.95.05");
     assert_eq!((&*loader.0, &*user_mode.0, &*runtime.0), ("unknown", "unknown", "unknown"));
 }

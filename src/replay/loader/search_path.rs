@@ -19,7 +19,7 @@ pub(super) struct SearchPath<'a> {
     /// Where the value is set.
     pub(super) basis: Basis,
     /// Whether the variable is set to a value that is unknown.
-    pub(super) unseen: bool,
+    pub(super) is_unknown: bool,
 }
 
 impl<'a> SearchPath<'a> {
@@ -28,11 +28,11 @@ impl<'a> SearchPath<'a> {
         if let (Some(value), Some(basis)) =
             (replay.host.env.get(SEARCH_PATH_VARIABLE), pool_variable(replay.host, SEARCH_PATH_VARIABLE))
         {
-            return Self { value: Some(value), basis, unseen: false };
+            return Self { value: Some(value), basis, is_unknown: false };
         }
         let fact = replay.image.env.get(SEARCH_PATH_VARIABLE);
         let value = fact.known().map(String::as_str);
-        Self { value, basis: Basis::Image(fact.id), unseen: fact.is_unknown() }
+        Self { value, basis: Basis::Image(fact.id), is_unknown: fact.is_unknown() }
     }
 
     /// Whether the variable has a known value.
@@ -71,8 +71,8 @@ impl<'a> SearchPath<'a> {
     }
 
     /// Whether the search path contains a directory.
-    pub(super) fn contains(&self, wanted: &str) -> bool {
-        self.directories().is_some_and(|mut all| all.any(|directory| directory == wanted))
+    pub(super) fn contains(&self, target: &str) -> bool {
+        self.directories().is_some_and(|mut all| all.any(|directory| directory == target))
     }
 
     /// Iterates over the directories of a known value.
@@ -117,8 +117,8 @@ fn find_in_directory_of_image<'a>(replay: Replay<'a>, directory: &str) -> Option
     if matches!(replay.image.compat.state, ValueState::Unknown(_)) && is_in_compat_tree(directory) {
         return Some(LibcudaCandidate::Open(Basis::Image(replay.image.compat.id)));
     }
-    let unseen = replay.image.compat.known().is_some_and(|compat| !compat.root_seen);
-    if unseen && directory == COMPAT_ROOT {
+    let unknown_root = replay.image.compat.known().is_some_and(|compat| !compat.root_seen);
+    if unknown_root && directory == COMPAT_ROOT {
         return Some(LibcudaCandidate::Open(Basis::Image(replay.image.compat.id)));
     }
     // The loader opens that very name; a link of it says which version it means.
@@ -144,5 +144,5 @@ fn find_in_directory_of_image<'a>(replay: Replay<'a>, directory: &str) -> Option
 /// Whether programs search the directory into which GKE mounts the driver; `None` if unknown.
 pub(in crate::replay) fn searches_gke_driver_directory(replay: Replay<'_>) -> Option<bool> {
     let path = SearchPath::new(replay);
-    (!path.unseen).then(|| path.contains(GKE_DRIVER_DIRECTORY))
+    (!path.is_unknown).then(|| path.contains(GKE_DRIVER_DIRECTORY))
 }

@@ -1,4 +1,4 @@
-//! Three-valued logic for command execution, and the status of a command.
+//! Whether commands run and succeed: three-valued statuses, and lists of commands with `&&` and `||`.
 
 /// A three-valued answer: yes, no or maybe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,5 +50,98 @@ impl CommandStatus {
             Self::Fine => Tristate::Maybe,
             Self::Answer(chance) => chance,
         }
+    }
+}
+
+/// The operator between the current command and the previous one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum ListOperator {
+    #[default]
+    First,
+    And,
+    Or,
+}
+
+/// The state of a command list up to the current command.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AndOrList {
+    /// Whether the current command runs, as far as the list decides.
+    pub(super) gate: Tristate,
+    /// The status of the list so far.
+    pub(super) status: CommandStatus,
+    /// Whether `!` precedes the current command.
+    pub(super) negated: bool,
+    join: ListOperator,
+}
+
+impl Default for AndOrList {
+    fn default() -> Self {
+        Self { gate: Tristate::Yes, status: CommandStatus::Fine, negated: false, join: ListOperator::First }
+    }
+}
+
+impl AndOrList {
+    /// Whether nothing precedes the current command.
+    pub(super) fn is_first(self) -> bool {
+        self.join == ListOperator::First && !self.negated
+    }
+
+    /// Whether the current command only runs if the previous one failed.
+    pub(super) fn is_after_failure(self) -> bool {
+        self.join == ListOperator::Or
+    }
+
+    /// Whether the current command only runs if the previous one succeeded, which the build does not require.
+    pub(super) fn is_after_success(self) -> bool {
+        self.join == ListOperator::And && self.status == CommandStatus::Fine
+    }
+
+    /// Ends the list; its status stays.
+    pub(super) fn end(&mut self) {
+        *self = Self { status: self.status, ..Self::default() };
+    }
+
+    /// Continues behind `&&`; `sure` means that the build fails unless the list succeeds.
+    pub(super) fn continue_with_and(&mut self, sure: bool) {
+        self.join = ListOperator::And;
+        self.gate = match self.status {
+            CommandStatus::Answer(Tristate::Maybe) if sure => Tristate::Yes,
+            CommandStatus::Answer(answer) => answer,
+            CommandStatus::Fine => Tristate::Yes,
+        };
+    }
+
+    /// Continues behind `||`.
+    pub(super) fn continue_with_or(&mut self) {
+        self.join = ListOperator::Or;
+        self.gate = self.status.as_condition().not();
+    }
+
+    /// Marks the rest of the list as unknown.
+    pub(super) fn mark_unknown(&mut self) {
+        *self = Self { gate: Tristate::Maybe, status: CommandStatus::Answer(Tristate::Maybe), ..Self::default() };
+    }
+
+    /// Records the status of the current command.
+    pub(super) fn record_status(&mut self, status: CommandStatus, asking: bool) {
+        let negated = std::mem::take(&mut self.negated);
+        let status = match status {
+            // Whether a command of a condition ends well is what is asked.
+            CommandStatus::Fine if asking || negated => CommandStatus::Answer(Tristate::Maybe),
+            CommandStatus::Answer(chance) if negated => CommandStatus::Answer(chance.not()),
+            other => other,
+        };
+        self.status = match (self.gate, self.join) {
+            (Tristate::No, _) => return,
+            (Tristate::Yes, _) | (_, ListOperator::First) => status,
+            (Tristate::Maybe, ListOperator::And) => match status {
+                CommandStatus::Answer(Tristate::No) => status,
+                _ => CommandStatus::Answer(Tristate::Maybe),
+            },
+            (Tristate::Maybe, ListOperator::Or) => match status {
+                CommandStatus::Fine | CommandStatus::Answer(Tristate::Yes) => status,
+                CommandStatus::Answer(_) => CommandStatus::Answer(Tristate::Maybe),
+            },
+        };
     }
 }

@@ -9,8 +9,7 @@ use crate::shell::lexer::{ShellToken, tokenize};
 use crate::shell::scripts::{
     ShellFiles, find_inline_script, reads_script_from_input, split_assignment, substitution_range, unquote,
 };
-use crate::shell::walk::and_or_lists::AndOrList;
-use crate::shell::walk::command_status::{CommandStatus, Tristate};
+use crate::shell::walk::command_status::{AndOrList, CommandStatus, Tristate};
 use crate::shell::walk::redirections::{Redirections, is_background};
 use crate::shell::walk::state::{
     DoubleBrackets, MAX_COMMANDS, MAX_DEPTH, MAX_VARIABLES, RequiredSuccess, ShellBlockKind, ShellWalker,

@@ -87,7 +87,7 @@ fn loops_functions_and_arrays_are_followed_where_they_are_plain() {
 }
 
 #[test]
-fn loops_are_gone_through_as_the_shell_would() {
+fn loops_are_evaluated_as_in_a_shell() {
     let mut wrong = Vec::new();
     for (text, expected) in [
         ("for v in 1 2; do a $v && break; done; b $v", vec!["a 1", "b 1"]),
@@ -134,9 +134,9 @@ fn loops_are_gone_through_as_the_shell_would() {
         ("echo exit 0; a", vec!["echo exit 0", "a"]),
         ("while :", vec!["~:"]),
     ] {
-        let said = command_lines_without_tests(text);
-        if said != expected {
-            wrong.push(format!("{text}\n  expected {expected:?}\n  said     {said:?}"));
+        let actual = command_lines_without_tests(text);
+        if actual != expected {
+            wrong.push(format!("{text}\n  expected {expected:?}\n  said     {actual:?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -220,7 +220,7 @@ fn what_calls_itself_or_loops_in_loops_ends() {
 }
 
 #[test]
-fn of_a_condition_whose_words_are_known_one_way_is_taken() {
+fn a_known_condition_selects_one_branch() {
     for (text, expected) in [
         ("V=gpu; if [ \"$V\" = \"gpu\" ]; then a; else b; fi; c", vec!["a", "c"]),
         ("V=cpu; if [ \"$V\" = \"gpu\" ]; then a; else b; fi; c", vec!["b", "c"]),
@@ -261,7 +261,7 @@ fn of_a_condition_whose_words_are_known_one_way_is_taken() {
 }
 
 #[test]
-fn what_is_not_sure_stays_open() {
+fn an_unknown_condition_makes_its_branches_conditional() {
     for (text, expected) in [
         // Nothing in the text sets it, but the base image or the command line may.
         ("if [ \"$V\" = gpu ]; then a; else b; fi", vec!["~a", "~b"]),
@@ -324,7 +324,7 @@ fn pipes_of_filters_over_known_words_are_followed() {
 #[test]
 fn a_file_that_was_copied_is_there_until_a_command_may_take_it_away() {
     use crate::dockerfile::{Dockerfile, EvaluateOptions};
-    let taken = |text: &str| -> Vec<String> {
+    let evaluated_lines = |text: &str| -> Vec<String> {
         let file = Dockerfile::parse(&format!("FROM scratch\nRUN {text}\n"));
         let evaluated = file.evaluate(&EvaluateOptions::new(crate::knowledge::Knowledge::built_in())).expect("a stage");
         let text = |path: &str| (path == "r.txt" || path == "/app/r.txt").then(String::new);
@@ -349,7 +349,7 @@ fn a_file_that_was_copied_is_there_until_a_command_may_take_it_away() {
         ("if [ -f \"$F\" ]; then a; fi", vec!["~a"]),
         ("if [ -d r.txt ]; then a; fi", vec!["~a"]),
     ] {
-        assert_eq!(taken(text), expected, "{text}");
+        assert_eq!(evaluated_lines(text), expected, "{text}");
     }
 }
 
@@ -406,7 +406,7 @@ fn a_command_that_a_condition_insists_on_is_certain() {
 }
 
 #[test]
-fn what_stands_behind_a_possible_end_may_not_run() {
+fn commands_after_a_possible_exit_are_conditional() {
     let mut wrong = Vec::new();
     for (text, expected) in [
         ("if ! a; then exit 0; fi; b", vec!["~a", "~exit 0", "~b"]),

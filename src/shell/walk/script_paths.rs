@@ -149,7 +149,7 @@ mod tests {
 
     /// Returns the words of each command of `/opt/s/own.sh`, called by `name` from `folder`.
     fn command_lines(name: &str, folder: &str, text: &str) -> Vec<String> {
-        let held = |path: &str| match path.strip_prefix("/opt/s/")?.trim_start_matches("./") {
+        let file_text = |path: &str| match path.strip_prefix("/opt/s/")?.trim_start_matches("./") {
             "lib.sh" => Some("V=1\ninst(){ pip install \"$@\"; }\n".to_owned()),
             "round.sh" => Some(". /opt/s/round.sh; . /opt/s/round.sh; f() { a; }\n".to_owned()),
             "far.sh" => Some(". /opt/s/gone.sh; f() { a; }\n".to_owned()),
@@ -159,7 +159,7 @@ mod tests {
         };
         let listed =
             |pattern: &str| (pattern == "/opt/s/*.sh").then(|| vec!["/opt/s/a.sh".into(), "/opt/s/b.sh".into()]);
-        let files = ShellFiles { folder, text: &held, listed: &listed, ..ShellFiles::NONE };
+        let files = ShellFiles { folder, text: &file_text, listed: &listed, ..ShellFiles::NONE };
         let variables = ["0", "BASH_SOURCE"].map(|own| (own.to_owned(), ExpandedText::literal(name)));
         let commands = walk_script(&MappedText::contiguous(text, 0), &VariableScope::default(), &variables, files);
         let line = |one: crate::shell::Command| {

@@ -7,8 +7,7 @@ use crate::dockerfile::{ExpandedText, Heredoc, MappedText, VariableLookup, Varia
 use crate::model::cause::Cause;
 use crate::shell::command::{Command, StandardInput, Word};
 use crate::shell::scripts::ShellFiles;
-use crate::shell::walk::and_or_lists::AndOrList;
-use crate::shell::walk::command_status::Tristate;
+use crate::shell::walk::command_status::{AndOrList, Tristate};
 
 /// The maximum depth of nested scripts and substitutions.
 pub(super) const MAX_DEPTH: usize = 4;
@@ -44,7 +43,7 @@ pub(super) struct ShellBlock {
     /// Whether the condition, or a pattern of `case`, is being read.
     pub(super) asking: bool,
     /// Whether an earlier arm ran.
-    pub(super) taken: Tristate,
+    pub(super) arm_ran: Tristate,
     /// The variables at the start of the block.
     pub(super) before: BTreeMap<String, ExpandedText>,
     /// The positional parameters at the start of the block.
@@ -91,7 +90,7 @@ pub(super) struct ConditionLoop {
     /// The text and the token at which the condition starts.
     pub(super) at: Option<(usize, usize)>,
     /// The number of iterations so far.
-    pub(super) gone: usize,
+    pub(super) iterations: usize,
     /// Whether the current iteration certainly runs and another one may follow.
     pub(super) going: bool,
 }

@@ -145,7 +145,7 @@ fn settings_are_those_of_the_revision() {
 }
 
 #[test]
-fn a_lock_is_that_of_the_revision() {
+fn lock_file_comes_from_each_revision() {
     let base = "registry.example/base:1";
     let lock = |require: &str| {
         format!(
@@ -165,7 +165,7 @@ fn a_lock_is_that_of_the_revision() {
 }
 
 #[test]
-fn a_revision_without_a_fleet_takes_that_of_the_other() {
+fn revision_without_a_fleet_uses_the_other_fleet() {
     let own = fleet(&[NEW]);
     let place = repository(&[("Dockerfile", DOCKERFILE)], &[("fleet.toml", &own)]);
     let (exit, report) = compared(&place, &[]);
@@ -184,7 +184,7 @@ fn a_revision_without_a_fleet_takes_that_of_the_other() {
 }
 
 #[test]
-fn a_broken_file_of_a_revision_is_named_with_its_place() {
+fn broken_file_is_named_with_revision_and_position() {
     let good = fleet(&[NEW]);
     for (file, text) in [("fleet.toml", "[[pool]]\nname = 1\n"), ("imagelint.toml", "fleet = \n")] {
         for (before, after, revision) in [(&*good, text, "change"), (text, &*good, "main")] {
@@ -204,7 +204,7 @@ fn a_broken_file_of_a_revision_is_named_with_its_place() {
 
 /// Severities, selected pools and the build target come from the settings of each revision, whatever else is the same.
 #[test]
-fn settings_alone_change_what_is_judged() {
+fn changed_settings_alone_change_the_result() {
     // Both stages are refused on the second pool.
     let pools = fleet(&[NEW, ("b", "460.106.00")]);
     let stages = "FROM nvidia/cuda:12.1.1-base-ubuntu22.04 AS plain\n\

@@ -60,7 +60,7 @@ fn a_newer_base_raises_the_minimum_and_breaks_pools() {
 }
 
 #[test]
-fn a_pool_that_starts_below_the_minimum_is_told_with_it() {
+fn pool_starting_below_the_minimum_driver_is_named() {
     let place = TestRepository::empty();
     let on = |driver: &str| fleet(&[("a", driver)]).replace("A100", "T4").replace("1.17.8", "1.14.3");
     let image = |cuda: &str, torch: &str, build: &str| {
@@ -94,7 +94,7 @@ fn a_pool_that_starts_below_the_minimum_is_told_with_it() {
 
 /// A start with code that was not seen has the word of `check`: no failure found.
 #[test]
-fn what_was_not_seen_is_told_where_it_starts() {
+fn start_with_uninspected_code_is_no_failure_found() {
     let place = TestRepository::empty();
     place.file("fleet.toml", &fleet(&[("a", "470.182.03")]));
     let start = "FROM python:3.11-slim\nENV NVIDIA_VISIBLE_DEVICES=all\nRUN pip install torch==2.7.1";
@@ -119,7 +119,7 @@ fn what_was_not_seen_is_told_where_it_starts() {
 
 /// The other way round, and what has no effect: only what is new counts.
 #[test]
-fn only_what_is_new_makes_the_exit_code() {
+fn only_new_failures_set_the_exit_code() {
     let place = three();
     place.file("same.Dockerfile", &format!("# another comment\n{NEWER}"));
     for (before, after, more, expected, said) in [
@@ -251,7 +251,7 @@ fn revisions_of_a_repository_are_compared() {
 }
 
 #[test]
-fn what_no_repository_has_is_said() {
+fn unknown_revisions_and_paths_are_reported() {
     let place = repository();
     for (arguments, said) in [
         (&["--git", "nowhere..change", "Dockerfile"][..], "`nowhere` is not a revision"),
@@ -347,7 +347,7 @@ fn nothing_of_a_repository_is_run() {
 }
 
 #[test]
-fn what_cannot_be_read_is_neither_gone_nor_new() {
+fn unreadable_input_is_neither_removed_nor_new() {
     let place = TestRepository::new();
     for inputs in [["Dockerfile", "zzz"], ["zzz", "Dockerfile"]] {
         let done = place.run(&["compare", inputs[0], inputs[1]]);
@@ -408,7 +408,7 @@ fn a_single_checked_file_keeps_its_name() {
 
 /// Whoever declares no fleet reads which one was judged against.
 #[test]
-fn the_reference_fleet_is_told() {
+fn built_in_reference_fleet_is_named() {
     let told = "checked against built-in example pools";
     let declared = three();
     let bare = TestRepository::empty();
@@ -429,7 +429,7 @@ fn the_reference_fleet_is_told() {
 
 /// A list that is named from the root of the repository makes that root the build context, in every revision.
 #[test]
-fn lists_that_are_read_from_the_root_of_the_repository_count() {
+fn requirements_files_read_from_the_repository_root_are_compared() {
     let place = TestRepository::new();
     git(&place, &["init", "-q", "-b", "main"]);
     place.file("Dockerfile", CUDA_12);

@@ -49,7 +49,7 @@ fn repository(before: &[(&str, &str)], after: &[(&str, &str)]) -> TestRepository
 }
 
 /// Exit code, the whole in words, and for each image its old name and what breaks.
-fn told(before: &[(&str, &str)], after: &[(&str, &str)]) -> (i32, String, Vec<String>) {
+fn compare_commits(before: &[(&str, &str)], after: &[(&str, &str)]) -> (i32, String, Vec<String>) {
     let place = repository(before, after);
     let done = place.run(&["compare", "--git", "HEAD~1..HEAD"]);
     let report = place.json(&["compare", "--git", "HEAD~1..HEAD"]);
@@ -65,10 +65,10 @@ fn told(before: &[(&str, &str)], after: &[(&str, &str)]) -> (i32, String, Vec<St
 }
 
 #[test]
-fn a_dockerfile_that_is_only_moved_breaks_nothing() {
+fn moved_dockerfile_breaks_nothing() {
     let edited = format!("# moved\n{FAILS}");
     for (moved, name) in [(FAILS, "the same"), (edited.as_str(), "another comment")] {
-        let (code, text, images) = told(
+        let (code, text, images) = compare_commits(
             &[("keep/Dockerfile", STARTS), ("svc3/Dockerfile", FAILS)],
             &[("keep/Dockerfile", STARTS), ("svcX/Dockerfile", moved)],
         );
@@ -85,9 +85,9 @@ fn a_dockerfile_that_is_only_moved_breaks_nothing() {
         assert!(text.contains("renamed from `svc3/Dockerfile`"), "{text}");
     }
     // One alone, and a folder of several with the same text.
-    let (code, text, _) = told(&[("a/Dockerfile", FAILS)], &[("b/Dockerfile", FAILS)]);
+    let (code, text, _) = compare_commits(&[("a/Dockerfile", FAILS)], &[("b/Dockerfile", FAILS)]);
     assert!(code == 0 && text.contains("renamed from `a/Dockerfile`; changes nothing"), "{text}");
-    let (code, text, images) = told(
+    let (code, text, images) = compare_commits(
         &[("svc/one/Dockerfile", FAILS), ("svc/two/Dockerfile", FAILS)],
         &[("apps/one/Dockerfile", FAILS), ("apps/two/Dockerfile", FAILS)],
     );
@@ -101,7 +101,7 @@ fn a_moved_dockerfile_hides_no_new_failure() {
     let keep = ("keep/Dockerfile", STARTS);
     // Moved and broken at once: the list that it copies asks for another release.
     let copies = "FROM python:3.8-slim\nCOPY r.txt /\nRUN pip install -r /r.txt\n";
-    let (code, text, images) = told(
+    let (code, text, images) = compare_commits(
         &[keep, ("a/Dockerfile", copies), ("a/r.txt", "torch==1.10.0\n")],
         &[keep, ("b/Dockerfile", copies), ("b/r.txt", "torch==2.4.0\n")],
     );
@@ -109,11 +109,11 @@ fn a_moved_dockerfile_hides_no_new_failure() {
     assert_eq!(images[0], "b/Dockerfile from a/Dockerfile breaks 2", "{text}");
     // A copy is new, the one that it was made from stays.
     let (code, text, images) =
-        told(&[keep, ("a/Dockerfile", FAILS)], &[keep, ("a/Dockerfile", FAILS), ("b/Dockerfile", FAILS)]);
+        compare_commits(&[keep, ("a/Dockerfile", FAILS)], &[keep, ("a/Dockerfile", FAILS), ("b/Dockerfile", FAILS)]);
     assert_eq!(code, 1, "{text}");
     assert_eq!(images[1], "b/Dockerfile from - breaks 2", "{text}");
     let (code, text, images) =
-        told(&[keep, ("a/Dockerfile", FAILS)], &[keep, ("b/Dockerfile", FAILS), ("c/Dockerfile", FAILS)]);
+        compare_commits(&[keep, ("a/Dockerfile", FAILS)], &[keep, ("b/Dockerfile", FAILS), ("c/Dockerfile", FAILS)]);
     assert_eq!(code, 1, "one alone is the one that was there: {text}");
     assert_eq!(images[0], "b/Dockerfile from a/Dockerfile breaks 0", "{text}");
     assert_eq!(images[1], "c/Dockerfile from - breaks 2", "{text}");
@@ -127,7 +127,7 @@ fn a_moved_dockerfile_hides_no_new_failure() {
         (&*FAILS.replace("2.4.0", "2.5.1"), "another release"),
         (&*FAILS.replace("3.11", "3.10"), "another base"),
     ] {
-        let (code, text, images) = told(&[keep, ("a/Dockerfile", FAILS)], &[keep, ("b/Dockerfile", new)]);
+        let (code, text, images) = compare_commits(&[keep, ("a/Dockerfile", FAILS)], &[keep, ("b/Dockerfile", new)]);
         assert_eq!(code, 1, "{why}: {text}");
         assert!(images.contains(&"b/Dockerfile from - breaks 2".to_owned()), "{why}: {images:?}");
         assert!(images.contains(&"a/Dockerfile from - breaks 0 gone".to_owned()), "{why}: {images:?}");

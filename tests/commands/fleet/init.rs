@@ -28,7 +28,7 @@ fn checked(repository: &TestRepository, file: &str) -> i32 {
 }
 
 #[test]
-fn without_tools_the_file_has_three_pools_that_load() {
+fn fleet_init_without_tools_writes_three_valid_pools() {
     for (programs, why) in [
         (&[][..], "nvidia-smi is not installed"),
         (&[("nvidia-smi", "exit 9")], "nvidia-smi failed"),
@@ -53,7 +53,7 @@ fn without_tools_the_file_has_three_pools_that_load() {
 }
 
 #[test]
-fn the_gpus_of_the_machine_become_pools_and_an_existing_file_stays() {
+fn local_gpus_become_pools_and_an_existing_file_is_kept() {
     let repository = TestRepository::empty();
     repository.file("smi.xml", &fixture("smi.xml"));
     let smi = [("nvidia-smi", "[[ \"$*\" == '-q -x' ]] && printf '%s\\n' \"$(<smi.xml)\"")];

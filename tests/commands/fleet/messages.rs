@@ -145,7 +145,7 @@ fn a_short_gpu_name_matches_all_its_variants() {
 }
 
 #[test]
-fn the_pool_that_says_most_of_a_node_has_it() {
+fn most_specific_pool_matches_a_node() {
     let pool = |name: &str, gpu: &str| format!("[[pool]]\nname = \"{name}\"\nnodes = 1\ngpu = \"{gpu}\"\n");
     let nodes = |products: &[&str]| -> String {
         let nodes: Vec<Value> =
@@ -171,7 +171,7 @@ fn the_pool_that_says_most_of_a_node_has_it() {
 }
 
 #[test]
-fn what_is_declared_of_a_short_name_holds_for_its_nodes() {
+fn fields_of_a_pool_with_a_short_gpu_name_apply_to_its_nodes() {
     let repository = TestRepository::empty();
     repository.file("nodes.json", &fixture("nodes.json"));
     repository.file("Dockerfile", "FROM nvidia/cuda:12.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.7.0+cu128\n");
@@ -230,7 +230,7 @@ fn documents_in_one_stream_are_machines_of_their_own() {
 }
 
 #[test]
-fn a_profile_of_a_virtual_gpu_is_never_that_of_another() {
+fn vgpu_profiles_keep_their_names() {
     for (name, kept) in [
         ("GRID T4-16C", "GRID T4-16C"),
         ("GRID T4-8C", "GRID T4-8C"),
@@ -267,7 +267,7 @@ fn a_driver_of_windows_is_one_under_wsl() {
 }
 
 #[test]
-fn errors_name_the_command_that_prints_such_a_source() {
+fn errors_name_the_command_that_prints_the_source_format() {
     for (name, text, told, not) in [
         ("s.xml", "<nvidia_smi_log>", "nvidia-smi -q -x", "kubectl"),
         ("l.txt", "GPU 0: NVIDIA L4 (UUID: GPU-1)\nGPU 1: ?\n", "nvidia-smi -L", "kubectl"),

@@ -97,7 +97,7 @@ fn a_mig_slice_matches_only_its_profile() {
 }
 
 #[test]
-fn a_node_of_a_labelled_pool_that_was_divided_is_told_with_both() {
+fn partitioned_node_of_a_labelled_pool_is_reported_with_both_profiles() {
     let labelled = |gpu: &str| fleet(gpu) + "labels = { agentpool = \"x\" }\n";
     for (declared, mut node) in [(WHOLE, single("1g.5gb")), (SMALL, whole()), (SMALL, single("2g.10gb"))] {
         node["metadata"]["labels"]["agentpool"] = json!("x");
@@ -145,7 +145,7 @@ fn devices_of_mig_are_counted_as_devices() {
 }
 
 #[test]
-fn show_tells_what_mig_makes_of_a_gpu() {
+fn fleet_show_names_the_mig_profile() {
     let show = |gpu: &str| {
         let repository = crate::fleet::test_repository::TestRepository::empty();
         repository.file("fleet.toml", &fleet(gpu));
@@ -163,7 +163,7 @@ fn show_tells_what_mig_makes_of_a_gpu() {
 }
 
 #[test]
-fn a_virtual_gpu_is_known_by_its_profile() {
+fn virtual_gpu_is_matched_by_profile() {
     let of = |product: &str| {
         let labels = json!({ "nvidia.com/vgpu.present": "true", "nvidia.com/gpu.count": "1" });
         let nodes = list(&[node(product, &labels, &json!({ "nvidia.com/gpu": "1" }))]);

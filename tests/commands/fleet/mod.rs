@@ -48,7 +48,7 @@ fn import(name: &str, text: &str) -> (i32, String, String) {
 }
 
 #[test]
-fn nodes_of_one_build_are_one_pool_and_others_are_told_apart() {
+fn equal_nodes_form_one_pool_and_different_nodes_do_not() {
     let repository = imported();
     let text = std::fs::read_to_string(repository.path("fleet.toml")).expect("fleet");
     let found = pools(&text);
@@ -127,7 +127,7 @@ fn a_gpu_on_the_pci_bus_without_a_driver_is_not_available() {
 }
 
 #[test]
-fn every_source_is_read_and_says_no_more_than_it_knows() {
+fn every_source_is_imported_without_invented_values() {
     let one = |name: &str, text: &str| {
         let (code, text, error) = import(name, text);
         assert_eq!(code, 0, "{name}: {error}");
@@ -160,7 +160,7 @@ fn every_source_is_read_and_says_no_more_than_it_knows() {
 }
 
 #[test]
-fn what_nvidia_smi_leaves_open_stays_open() {
+fn values_missing_in_nvidia_smi_stay_undeclared() {
     let unknown = "name, driver_version, compute_cap\nNVIDIA Z999, [N/A], [N/A]\n";
     let text = import("smi.csv", unknown).1;
     let pool = pools(&text).into_values().next().expect("a pool");
@@ -274,7 +274,7 @@ fn broken_sources_are_errors_with_their_place() {
 }
 
 #[test]
-fn nodes_with_gpus_of_other_makers_are_told_apart_from_those_without() {
+fn nodes_with_other_gpu_vendors_are_counted_separately() {
     let of = |resource: &str, number: &str| json!({ "kind": "Node", "metadata": { "name": "n" }, "status": { "capacity": { "cpu": "8", resource: number } } });
     let list = |nodes: &[Value]| json!({ "kind": "NodeList", "items": nodes }).to_string();
     let others = [of("amd.com/gpu", "8"), of("amd.com/gpu", "4"), of("gpu.intel.com/xe", "1"), of("memory", "1Gi")];
@@ -328,7 +328,7 @@ fn labels_cannot_write_fields_of_their_own() {
 }
 
 #[test]
-fn a_fleet_that_is_imported_loads_and_does_not_differ_from_its_nodes() {
+fn imported_fleet_loads_and_matches_its_nodes() {
     let repository = imported();
     let output = repository.run(&["fleet", "check"]);
     assert_eq!(code(&output), 0, "{}", err(&output));
@@ -342,7 +342,7 @@ fn a_fleet_that_is_imported_loads_and_does_not_differ_from_its_nodes() {
 }
 
 #[test]
-fn drift_tells_what_changed_and_where() {
+fn drift_reports_each_change_and_its_pool() {
     let repository = imported();
     let mut later = nodes();
     let items = later["items"].as_array_mut().expect("items");
@@ -399,7 +399,7 @@ fn a_comparison_needs_a_fleet_of_ones_own() {
 }
 
 #[test]
-fn show_tells_each_value_with_its_row() {
+fn fleet_show_lists_each_value_with_its_source() {
     let repository = TestRepository::new();
     let output = repository.run(&["fleet", "show", "--format", "json"]);
     let report: Value = serde_json::from_str(&out(&output)).expect("JSON");
@@ -461,7 +461,7 @@ fn chosen(affinity: &Value, nodes: &Value) -> Vec<String> {
 }
 
 #[test]
-fn the_affinity_selects_exactly_the_nodes_that_it_starts_on() {
+fn affinity_selects_exactly_the_nodes_where_the_image_starts() {
     let repository = imported();
     let all = nodes();
     // Of that release there are wheels for both processors that name the build.
@@ -480,7 +480,7 @@ fn the_affinity_selects_exactly_the_nodes_that_it_starts_on() {
 }
 
 #[test]
-fn what_pools_declare_beside_counts_for_their_nodes() {
+fn declared_pool_fields_apply_to_selected_nodes() {
     let repository = TestRepository::empty();
     repository.file("nodes.json", &fixture("nodes.json"));
     repository.file("Dockerfile", "FROM nvidia/cuda:12.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip && pip install torch==2.7.0+cu128\n");

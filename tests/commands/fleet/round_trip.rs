@@ -139,7 +139,7 @@ fn fleet_of(nodes: &str) -> String {
 }
 
 #[test]
-fn what_is_imported_does_not_differ_and_a_change_of_one_node_does() {
+fn imported_fleet_matches_its_nodes_and_one_changed_node_differs() {
     let (mut changed, mut kinds) = (0, std::collections::BTreeSet::new());
     for seed in 0..24 {
         let random = &mut Random(seed);
@@ -182,7 +182,7 @@ fn what_is_imported_does_not_differ_and_a_change_of_one_node_does() {
 }
 
 #[test]
-fn nodes_that_differ_by_a_label_that_one_of_them_lacks_are_of_two_pools() {
+fn nodes_differing_by_a_missing_label_form_two_pools() {
     let full = json!({ PRODUCT: "Tesla-T4", COUNT: "1", DRIVER: "550.54.15", TYPE: "g4dn.xlarge", "agentpool": "t4" });
     let of = |labels: &Value| {
         json!({ "kind": "Node", "metadata": { "name": "n", "labels": labels },
@@ -209,7 +209,7 @@ fn nodes_that_differ_by_a_label_that_one_of_them_lacks_are_of_two_pools() {
 }
 
 #[test]
-fn a_label_that_is_declared_and_no_longer_so_is_told_once() {
+fn removed_or_changed_label_is_reported_once() {
     let own = json!({ PRODUCT: "Tesla-T4", COUNT: "1", DRIVER: "550.54.15", "nvidia.com/mig.strategy": "none" });
     let of = |labels: Value| {
         list(&[json!({ "kind": "Node", "metadata": { "name": "n", "labels": labels },
@@ -237,7 +237,7 @@ fn a_label_that_is_declared_and_no_longer_so_is_told_once() {
 
 /// Pools that declare the same have the nodes that they declare, as far as there are so many.
 #[test]
-fn pools_that_nothing_tells_apart_share_their_nodes() {
+fn identical_pools_share_their_nodes() {
     let pool = |name: &str, nodes: u32| {
         format!("[[pool]]\nname = \"{name}\"\nnodes = {nodes}\ngpu = {{ name = \"T4\", count = 1 }}\n")
     };

@@ -19,7 +19,7 @@ fn ends_alike(text: &str, fate: &str, outcome: &str) {
 
 /// A wheel of torch holds its libraries up to 1.12; from then on packages of their own bring them, unless they are left out.
 #[test]
-fn torch_without_the_packages_that_come_along_does_not_start() {
+fn torch_without_its_library_packages_does_not_start() {
     let slim = "FROM python:3.11-slim\n";
     let (bare, whole) = (format!("{slim}RUN pip install --no-deps torch==2.5.1"), "RUN pip install torch==2.5.1");
     let cuda = |tag: &str| format!("FROM nvidia/cuda:{tag}-ubuntu22.04\nRUN pip install --no-deps torch==2.5.1");
@@ -98,7 +98,7 @@ fn torch_without_the_packages_that_come_along_does_not_start() {
 }
 
 #[test]
-fn a_list_of_packages_that_names_libraries_names_them_all() {
+fn package_list_with_one_cuda_library_must_list_all() {
     let of = |packages: &str| {
         let repository = TestRepository::empty();
         repository.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
@@ -117,7 +117,7 @@ fn a_list_of_packages_that_names_libraries_names_them_all() {
 
 /// JAX's plugin brings the libraries of CUDA with an extra alone; without them it leaves the GPUs aside.
 #[test]
-fn jax_without_the_libraries_that_an_extra_brings_uses_no_gpu() {
+fn jax_without_cuda_extra_libraries_uses_no_gpu() {
     let slim = "FROM python:3.11-slim\nRUN pip install";
     let cuda = |tag: &str| format!("FROM nvidia/cuda:{tag}-ubuntu22.04\nRUN pip install");
     let wheels = "nvidia-cuda-runtime-cu12==12.8.90 nvidia-cuda-cupti-cu12==12.8.90 nvidia-cusparse-cu12==12.5.8.93 \
@@ -155,7 +155,7 @@ fn jax_without_the_libraries_that_an_extra_brings_uses_no_gpu() {
 }
 
 #[test]
-fn a_whole_list_without_libraries_has_none_where_it_says_so() {
+fn unlisted_libraries_are_missing_only_if_the_list_is_complete() {
     let of = |complete: &str, packages: &str| {
         let repository = TestRepository::empty();
         repository.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
@@ -176,7 +176,7 @@ fn a_whole_list_without_libraries_has_none_where_it_says_so() {
 
 /// Every release that a range may give opens the library, and imports without.
 #[test]
-fn a_range_of_releases_fails_later_without_what_each_of_them_opens() {
+fn version_range_fails_later_if_all_releases_open_a_missing_library() {
     let verdicts_by_pool = |base: &str, packages: &str| {
         let repository = TestRepository::empty();
         repository.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));

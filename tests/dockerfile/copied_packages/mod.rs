@@ -68,7 +68,7 @@ fn a_copied_driver_library_is_one_of_the_image() {
 }
 
 #[test]
-fn a_package_of_the_driver_is_known_however_its_manager_writes_it() {
+fn driver_package_is_recognized_for_every_package_manager() {
     let mut wrong = Vec::new();
     for (run, new, geforce) in [
         ("dnf install -y nvidia-driver-cuda-libs-550.54.14", "starts", "driver-mismatch"),
@@ -137,7 +137,7 @@ fn a_package_of_the_driver_is_known_however_its_manager_writes_it() {
 }
 
 #[test]
-fn an_extra_that_is_described_brings_what_the_installer_brings() {
+fn described_extra_adds_the_same_packages_as_pip() {
     for (pip, expected) in [
         ("\"jax[cuda12]\" = \"0.4.30\"", "starts"),
         ("\"jax[cuda12]\" = \"*\"", "starts"),
@@ -254,7 +254,7 @@ fn a_version_range_is_decided_if_all_its_releases_have_the_same_outcome() {
 }
 
 #[test]
-fn what_is_built_for_another_major_than_the_torch_it_runs_on_may_miss_its_runtime() {
+fn package_for_another_cuda_major_than_torch_is_unknown() {
     let of = |cuda: &str, cudnn: &str| format!("pytorch/pytorch:2.4.0-cuda{cuda}-cudnn{cudnn}-runtime");
     let other = "torch==2.4.0 --index-url https://download.pytorch.org/whl/cu118 && pip install";
     for (base, packages, fate) in [
@@ -346,7 +346,7 @@ fn a_library_is_missing_if_all_its_possible_sources_are_known() {
 }
 
 #[test]
-fn what_needs_no_gpu_misses_none_beside_a_build_that_was_chosen_without() {
+fn gpu_optional_package_with_a_cpu_build_needs_no_gpu() {
     let fleet = "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"nvidia-runtime\"\n\
                  mode = \"legacy\"\ntoolkit = \"1.17.8\"\n";
     for (packages, expected) in [
@@ -383,7 +383,7 @@ fn markers_in_files_are_weighed_with_the_python_of_the_base() {
 }
 
 #[test]
-fn what_ptx_carries_to_a_newer_gpu_leaves_the_libraries_of_its_cuda_unseen() {
+fn ptx_on_a_newer_gpu_leaves_cuda_libraries_uninspected() {
     let fleet = |gpu: &str| {
         format!(
             "[[pool]]\nname = \"p\"\ngpu = \"{gpu}\"\ndriver = \"580.95.05\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.18.1\"\n"
@@ -416,7 +416,7 @@ fn what_ptx_carries_to_a_newer_gpu_leaves_the_libraries_of_its_cuda_unseen() {
 }
 
 #[test]
-fn a_list_that_was_not_read_is_told_of_and_counts_where_something_speaks_of_a_gpu() {
+fn unread_requirements_file_makes_verdict_unknown_only_with_gpu_hints() {
     let list = "RUN pip install -r requirements.txt";
     let gpu = "RUN pip install -r requirements-gpu.txt";
     for (dockerfile, fate, said) in [

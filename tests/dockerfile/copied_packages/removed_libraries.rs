@@ -29,7 +29,7 @@ fn end(text: &str) -> String {
 }
 
 #[test]
-fn libraries_that_are_put_there_by_name_are_not_missed() {
+fn cuda_libraries_copied_by_name_are_not_missing() {
     let lib = "/usr/lib/x86_64-linux-gnu";
     let archive = "https://mirror.example/cudnn-linux-x86_64-8.9.7.29_cuda11-archive.tar.xz";
     for text in [
@@ -55,7 +55,7 @@ fn libraries_that_are_put_there_by_name_are_not_missed() {
 }
 
 #[test]
-fn libraries_that_nothing_brings_are_missed_all_the_same() {
+fn unrelated_copies_do_not_supply_a_missing_library() {
     let lib = "/usr/lib/x86_64-linux-gnu";
     let nine = "https://mirror.example/cudnn-linux-x86_64-9.1.0.70_cuda12-archive.tar.xz";
     for text in [
@@ -75,7 +75,7 @@ fn libraries_that_nothing_brings_are_missed_all_the_same() {
 }
 
 #[test]
-fn a_wheel_of_a_library_that_is_replaced_is_missing() {
+fn library_wheel_replaced_by_another_major_is_missing() {
     let slim = "FROM python:3.11-slim\nRUN pip install";
     let (cudnn, torch) = ("nvidia-cudnn-cu12", "torch==2.7.1");
     for (text, expected) in [
@@ -97,7 +97,7 @@ fn a_wheel_of_a_library_that_is_replaced_is_missing() {
 }
 
 #[test]
-fn libraries_of_the_base_that_are_taken_away_are_missing() {
+fn removed_base_image_libraries_are_missing() {
     let install = "RUN apt-get update && apt-get install -y python3-pip";
     let onnx = "pip3 install onnxruntime-gpu==1.16.3";
     let tensorflow = "pip3 install tensorflow==2.12.0";
@@ -138,7 +138,7 @@ fn the_toolkit_of_conda_has_no_cudnn() {
 }
 
 #[test]
-fn a_program_that_leaves_its_libraries_to_the_loader_does_not_find_them_in_wheels() {
+fn libraries_opened_through_the_loader_are_not_found_in_wheels() {
     let wheels = "RUN pip install ctranslate2==4.5.0 nvidia-cublas-cu12 nvidia-cudnn-cu12\n";
     let site = "/usr/local/lib/python3.11/site-packages/nvidia";
     let slim = "FROM python:3.11-slim\n";

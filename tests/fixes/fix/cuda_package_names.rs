@@ -19,7 +19,7 @@ fn repository(run: &str) -> TestRepository {
 }
 
 #[test]
-fn the_same_release_is_taken_by_the_name_or_the_extra_of_another_cuda() {
+fn cuda_suffix_or_extra_is_replaced_for_the_same_release() {
     for (before, after) in [
         ("RUN pip install cupy-cuda13x==13.6.0 numpy", "RUN pip install cupy-cuda12x==13.6.0 numpy"),
         ("RUN pip install 'CuPy_CUDA13x==14.0.1' && true", "RUN pip install 'cupy-cuda12x==14.0.1' && true"),
@@ -39,7 +39,7 @@ fn the_same_release_is_taken_by_the_name_or_the_extra_of_another_cuda() {
 }
 
 #[test]
-fn a_name_stays_where_no_other_one_is_known_or_it_is_there_already() {
+fn package_name_without_a_known_alternative_is_unchanged() {
     for run in [
         // No such release is known by another name.
         "RUN pip install cupy-cuda13x==99.0.0",
@@ -57,7 +57,7 @@ fn a_name_stays_where_no_other_one_is_known_or_it_is_there_already() {
 }
 
 #[test]
-fn what_nothing_pins_is_pinned_together_with_what_goes_with_it() {
+fn unpinned_framework_is_pinned_with_its_companion_packages() {
     let page = "--extra-index-url https://download.pytorch.org/whl/";
     for (run, names, same) in [
         // The release that the range stands for has a build that starts, or it has none.

@@ -32,7 +32,7 @@ fn written(fleet: &str, run: &str) -> String {
 const PAGE: &str = "https://download.pytorch.org/whl";
 
 #[test]
-fn on_arm64_a_build_that_no_version_names_is_asked_for_by_its_index_alone() {
+fn arm64_build_without_a_local_version_is_selected_by_index() {
     let arm64 = "platform = \"linux/arm64\"\n";
     let gh200 = fleet("GH200", "550.90.07", arm64);
     let index = format!("--index-url {PAGE}/cu124");
@@ -126,7 +126,7 @@ fn no_build_is_written_next_to_libraries_for_another_cuda_major() {
 }
 
 #[test]
-fn a_package_without_a_library_for_the_cuda_goes_to_a_release_that_has_one() {
+fn package_without_a_matching_cuda_library_is_upgraded() {
     let b200 = fleet("B200", "580.95.05", "");
     let after = written(&b200, "pip install torch==2.6.0 bitsandbytes==0.45.0");
     assert!(after.contains("torch==2.7.1+cu128") && after.ends_with("bitsandbytes==0.45.3"), "{after}");

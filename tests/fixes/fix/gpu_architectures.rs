@@ -89,7 +89,7 @@ fn the_gpus_of_a_pool_are_added_where_a_command_lists_them() {
 }
 
 #[test]
-fn what_a_command_compiles_for_stays_where_more_cannot_be_told_or_helps_nobody() {
+fn arch_list_is_unchanged_if_a_new_target_is_unknown_or_useless() {
     for (gpu, run) in [
         // It has machine code, or PTX for it.
         ("A100", "RUN nvcc -gencode arch=compute_80,code=sm_80 -o /app/x /src/a.cu"),

@@ -26,7 +26,7 @@ fn fixed(repository: &TestRepository, name: &str) -> (String, bool) {
 }
 
 #[test]
-fn the_build_of_an_index_is_taken_where_nothing_is_pinned() {
+fn index_build_is_used_for_unpinned_packages() {
     for (lines, expected) in [
         // What asks for no torch is the newest that the index has.
         (
@@ -55,7 +55,7 @@ fn the_build_of_an_index_is_taken_where_nothing_is_pinned() {
 }
 
 #[test]
-fn what_is_built_with_it_and_asked_for_by_another_command_has_the_same_index() {
+fn companion_package_of_another_command_gets_the_same_index() {
     let repository = repository("RUN pip install torch\nRUN pip install torchvision numpy\nRUN pip install flask");
     let (after, starts) = fixed(&repository, "Dockerfile");
     let lines: Vec<&str> = after.lines().filter(|line| line.contains(PAGE)).collect();
@@ -64,7 +64,7 @@ fn what_is_built_with_it_and_asked_for_by_another_command_has_the_same_index() {
 }
 
 #[test]
-fn an_index_is_not_put_in_the_place_of_one_that_others_come_from() {
+fn new_index_does_not_replace_the_index_of_other_packages() {
     for lines in [
         "RUN pip install torch torchaudio numpy",
         "RUN pip install torch torchaudio .",
@@ -80,7 +80,7 @@ fn an_index_is_not_put_in_the_place_of_one_that_others_come_from() {
 }
 
 #[test]
-fn settings_of_an_index_are_as_safe_as_its_option() {
+fn index_settings_in_files_are_as_safe_as_the_option() {
     let index = |cuda: &str| format!("{PAGE}{cuda}");
     let project = |cuda: &str| {
         format!(

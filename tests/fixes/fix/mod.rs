@@ -189,7 +189,7 @@ fn a_value_keeps_its_quotes() {
 
 /// PTX carries a program to a newer GPU and not the libraries that it calls: what starts by it alone is never safe.
 #[test]
-fn what_starts_only_by_compiling_ptx_is_not_written_as_safe() {
+fn fix_that_needs_ptx_jit_is_not_safe() {
     let before = "FROM python:3.8-slim\nRUN pip install torch==1.6.0\n";
     let repository = repository(&[("Dockerfile", before)]);
     let pool = |name: &str, gpu: &str, driver: &str| {
@@ -217,7 +217,7 @@ fn what_starts_only_by_compiling_ptx_is_not_written_as_safe() {
 
 /// What is safe and does the same is written first, whatever else may be written.
 #[test]
-fn what_is_safe_is_written_before_what_is_not() {
+fn safe_fix_is_written_before_an_unsafe_one() {
     let before = "FROM nvidia/cuda:11.7.1-base-ubuntu22.04\n";
     let repository = repository(&[("Dockerfile", before)]);
     let desk = "[[pool]]\nname = \"desk\"\ngpu = \"GeForce RTX 3090\"\ndriver = \"470.199.02\"\n\
@@ -257,7 +257,7 @@ fn a_variable_is_set_behind_the_last_from() {
 }
 
 #[test]
-fn a_patch_says_what_would_be_written_and_writes_nothing() {
+fn diff_shows_the_fix_and_writes_nothing() {
     let before = "FROM python:3.11-slim\nRUN pip install torch==2.4.0\n";
     for arguments in [&["check", "--diff", "."][..], &["check", "--fix", "--dry-run", "."]] {
         let repository = repository(&[("Dockerfile", before)]);
@@ -304,7 +304,7 @@ fn standard_input_is_no_file_to_write_to() {
 }
 
 #[test]
-fn a_list_of_packages_beside_the_folder_of_its_dockerfile_is_changed_with_it_or_neither_is() {
+fn dockerfile_and_requirements_outside_its_directory_change_together() {
     let dockerfile = "FROM python:3.11-slim\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n";
     let written = || repository(&[("docker/Dockerfile", dockerfile), ("requirements.txt", "torch==2.4.0\n")]);
     let below = written();
@@ -323,7 +323,7 @@ fn a_list_of_packages_beside_the_folder_of_its_dockerfile_is_changed_with_it_or_
 
 #[cfg(unix)]
 #[test]
-fn nothing_outside_of_the_folders_that_were_named_is_written() {
+fn no_file_outside_the_named_directories_is_written() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     let before = "FROM python:3.11-slim\nRUN pip install torch==2.4.0\n";
@@ -375,7 +375,7 @@ fn a_base_image_with_dependent_lines_is_a_manual_change() {
 }
 
 #[test]
-fn stages_that_follow_one_argument_change_together() {
+fn stages_sharing_one_build_argument_change_together() {
     let before = "ARG TAG=11.8.0\nFROM nvidia/cuda:${TAG}-devel-ubuntu20.04 AS build\nRUN make\nFROM nvidia/cuda:${TAG}-base-ubuntu20.04\nCOPY --from=build /app /app\n";
     let repository = repository(&[("Dockerfile", before)]);
     let done = repository.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
@@ -386,7 +386,7 @@ fn stages_that_follow_one_argument_change_together() {
 }
 
 #[test]
-fn a_build_that_another_wheel_requires_stays() {
+fn torch_build_required_by_another_wheel_is_unchanged() {
     let wheel = |tag: &str| {
         format!(
             "FROM python:3.11-slim\nRUN pip install torch==2.4.0\nRUN pip install causal-conv1d==1.4.0+{tag}torch2.4\n"

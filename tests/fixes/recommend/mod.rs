@@ -65,7 +65,7 @@ fn every_combination_starts_on_every_pool_by_check_too() {
 
 /// No release has machine code for a B200, and of the libraries of its CUDA nobody knows whether they have any code for it.
 #[test]
-fn what_only_ptx_may_carry_to_a_gpu_is_not_recommended_there() {
+fn combination_with_only_ptx_for_a_gpu_is_not_recommended() {
     let report = recommend(&TestRepository::empty(), &["--tensorflow", "--limit", "3"]);
     assert!(combinations(&report).is_empty(), "{report}");
     assert_eq!(report["never"].to_string(), r#"["b200"]"#, "{report}");
@@ -73,7 +73,7 @@ fn what_only_ptx_may_carry_to_a_gpu_is_not_recommended_there() {
 }
 
 #[test]
-fn on_an_old_driver_the_build_for_its_cuda_wins_and_newer_ones_are_told() {
+fn old_driver_gets_the_build_for_its_cuda_and_newer_ones_are_rejected() {
     let repository = with(&[pool("t4", "T4", "470.182.03"), pool("v100", "V100", "470.182.03")]);
     let report = recommend(&repository, &["--torch", ">=2.0", "--base", "python"]);
     let best = &combinations(&report)[0];
@@ -97,7 +97,7 @@ fn on_an_old_driver_the_build_for_its_cuda_wins_and_newer_ones_are_told() {
 }
 
 #[test]
-fn pools_that_want_different_images_are_told_with_the_smallest_split() {
+fn pools_needing_different_images_are_listed_with_the_smallest_split() {
     let repository = new_and_old();
     // Of wheels alone: an image made by conda holds machine code of the one and PTX for the other.
     let report = recommend(&repository, &["--torch", ">=2.0", "--base", "python"]);
@@ -247,7 +247,7 @@ fn an_unknown_version_to_recommend_is_an_error_with_alternatives() {
 }
 
 #[test]
-fn the_dockerfile_alone_is_what_check_takes() {
+fn dockerfile_format_is_valid_input_for_check() {
     let repository = TestRepository::empty();
     let done = repository.run(&["recommend", "--torch", ">=2.4", "--python", "3.11", "--format", "dockerfile"]);
     assert_eq!((code(&done), err(&done).as_str()), (0, ""));
@@ -283,7 +283,7 @@ fn a_missing_python_is_installed_in_the_recommended_image() {
 }
 
 #[test]
-fn what_asks_for_gpus_only_where_it_must() {
+fn visible_devices_variable_is_set_only_if_required() {
     // Without a variable of the image this launch gives no GPU.
     let asked = pool("plain", "A100", "570.211.01").replace("docker-gpus", "nvidia-runtime");
     let repository = with(&[asked]);
@@ -296,7 +296,7 @@ fn what_asks_for_gpus_only_where_it_must() {
 }
 
 #[test]
-fn what_starts_and_uses_no_gpu_is_not_recommended() {
+fn combination_that_uses_no_gpu_is_not_recommended() {
     let repository = with(&[pool("h100", "H100", "550.54.15")]);
     let report = recommend(&repository, &["--with", "tensorflow==2.18.0", "--base", "python", "--limit", "9"]);
     assert!(!combinations(&report).is_empty(), "{report}");
@@ -309,7 +309,7 @@ fn what_starts_and_uses_no_gpu_is_not_recommended() {
 }
 
 #[test]
-fn the_report_has_its_shape_and_says_why_the_others_lost() {
+fn json_report_has_its_schema_and_reasons_for_lower_ranks() {
     let repository = TestRepository::empty();
     let report = recommend(&repository, &["--torch", ">=2.4", "--limit", "4"]);
     assert_eq!(report["schema_version"], 1);
@@ -342,7 +342,7 @@ fn an_unknown_base_of_a_tag_is_no_recommendation() {
 }
 
 #[test]
-fn what_is_installed_together_goes_together() {
+fn packages_are_recommended_in_compatible_releases() {
     let repository = with(&[pool("t4", "T4", "525.60.13"), pool("b200", "B200", "580.95.05")]);
     for (torch, beside, expected) in [
         ("", "torchaudio", "torchaudio==2.11.0"),
@@ -361,7 +361,7 @@ fn what_is_installed_together_goes_together() {
 }
 
 #[test]
-fn each_system_installs_its_python_by_its_own_tool() {
+fn python_is_installed_by_the_package_manager_of_the_base() {
     let repository = with(&[pool("a100", "A100", "570.211.01")]);
     for (base, tool) in [
         ("rockylinux:9", "dnf"),
@@ -427,7 +427,7 @@ fn builds_with_equal_verdicts_are_reported_with_their_difference() {
 }
 
 #[test]
-fn where_only_ptx_carries_an_image_the_images_that_need_none_are_told_as_well() {
+fn split_without_ptx_jit_is_listed_next_to_an_image_with_ptx_jit() {
     let repository = with(&[pool("t4", "T4", "450.80.02"), pool("b200", "B200", "580.95.05")]);
     let report = recommend(&repository, &["--torch", "--limit", "2"]);
     let first = &combinations(&report)[0];
@@ -454,7 +454,7 @@ fn where_only_ptx_carries_an_image_the_images_that_need_none_are_told_as_well() 
 }
 
 #[test]
-fn on_a_base_that_was_named_the_build_for_its_cuda_comes_first() {
+fn build_for_the_cuda_of_the_requested_base_comes_first() {
     let gke = "[[pool]]\nname = \"g\"\ngpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"gke\"\n";
     for (base, cuda) in [("12.4.1-runtime-ubuntu22.04", "12"), ("11.8.0-base-ubuntu22.04", "11")] {
         for pools in [gke.to_owned(), pool("a", "A100", "535.161.08"), pool("h", "H100", "570.211.01")] {
@@ -491,7 +491,7 @@ fn after_the_driver_directory_the_driver_is_the_reason() {
 
 /// A wheel that no index of builds has is the one of the default index, whatever torch is beside it.
 #[test]
-fn a_wheel_of_one_cuda_is_carried_to_no_other_by_the_torch_beside_it() {
+fn cuda_version_of_a_default_wheel_does_not_follow_torch() {
     let repository = with(&[pool("t4", "T4", "470.223.02"), pool("a100", "A100", "535.161.08")]);
     let page = "https://download.pytorch.org/whl/cu118";
     for (packages, option, starts) in [
@@ -534,7 +534,7 @@ fn older_bases_are_tried_without_a_wish_for_them_where_nothing_else_starts() {
 }
 
 #[test]
-fn an_older_driver_that_does_as_well_is_told_as_such() {
+fn working_driver_below_the_minimum_is_listed() {
     let repository = with(&[pool("t4", "T4", "470.223.02"), pool("a100", "A100", "535.161.08")]);
     let wish = ["--torch", "2.4", "--base", "nvidia/cuda", "--limit", "1"];
     let report = recommend(&repository, &wish);

@@ -48,7 +48,7 @@ fn packages_of_one_torch_are_of_the_same_one() {
 }
 
 #[test]
-fn for_arm64_there_is_what_the_tables_know_wheels_of() {
+fn arm64_recommendations_use_only_known_arm64_wheels() {
     let repository = arm64();
     for (wish, code_of, words) in [
         ("paddlepaddle-gpu", 2, "no wheel of `paddlepaddle-gpu` for linux/arm64"),

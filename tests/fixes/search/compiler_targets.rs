@@ -36,7 +36,7 @@ const B200: (&str, &str) = ("b", "B200");
 const H100: (&str, &str) = ("h", "H100");
 
 #[test]
-fn what_the_compiler_knows_is_added_and_ptx_carries_to_the_others() {
+fn supported_gpu_targets_are_added_and_ptx_covers_the_others() {
     let repository =
         repository(&[B200, H100], "12.4.1", "RUN nvcc -gencode arch=compute_80,code=sm_80 a.cu -o /a\nCMD /a");
     let found = found(&repository, "h");
@@ -55,7 +55,7 @@ fn what_the_compiler_knows_is_added_and_ptx_carries_to_the_others() {
 }
 
 #[test]
-fn a_list_that_lacks_nothing_that_is_known_gets_ptx_of_its_newest() {
+fn list_with_all_supported_targets_gets_ptx_of_the_newest() {
     for (line, written) in [
         (
             "RUN nvcc -gencode arch=compute_90,code=sm_90 a.cu -o /a\nCMD /a",
@@ -90,7 +90,7 @@ fn a_compiler_that_supports_every_gpu_gets_no_ptx_target() {
 }
 
 #[test]
-fn a_gpu_that_the_compiler_no_longer_knows_is_added_on_an_older_base() {
+fn gpu_dropped_by_the_compiler_is_added_on_an_older_base() {
     let repository = repository(&[("v", "V100")], "13.0.1", "RUN nvcc -arch=sm_80 a.cu -o /a\nCMD /a");
     let found = found(&repository, "v");
     let base = named(&found, "and add 7.0 to -arch").expect("another base");
@@ -99,7 +99,7 @@ fn a_gpu_that_the_compiler_no_longer_knows_is_added_on_an_older_base() {
 }
 
 #[test]
-fn options_that_stand_in_a_variable_are_changed_there() {
+fn nvcc_options_in_a_variable_are_edited_there() {
     for (lines, written) in [
         (
             "RUN FLAGS=\"-gencode arch=compute_80,code=sm_80\" && nvcc $FLAGS a.cu -o /a\nCMD /a",

@@ -24,7 +24,7 @@ fn first(pool: Pool<'_>, dockerfile: &str) -> (String, bool) {
 }
 
 #[test]
-fn pages_and_pins_of_another_build_are_changed_by_hand() {
+fn fixes_with_find_links_or_pins_of_another_build_are_manual() {
     let pip = |rest: &str| format!("FROM python:3.11-slim\nRUN pip install {rest}\n");
     for (pool, rest, by_hand) in [
         (T4, "torch==2.4.0 && pip install torch-scatter -f https://data.pyg.org/whl/torch-2.4.0+cu121.html", true),
@@ -81,7 +81,7 @@ fn a_recommended_base_image_has_a_compiler_for_the_architectures_of_the_build() 
 }
 
 #[test]
-fn a_version_that_no_wheel_for_arm64_names_is_not_written() {
+fn version_without_an_arm64_wheel_is_not_written() {
     let fleet = "[[pool]]\nname = \"a\"\ngpu = \"GH200\"\ndriver = \"570.86.15\"\nplatform = \"linux/arm64\"\n";
     for (torch, named) in [("2.5.1", false), ("2.4.0", false), ("2.7.1", true)] {
         let place = on(
@@ -97,7 +97,7 @@ fn a_version_that_no_wheel_for_arm64_names_is_not_written() {
 }
 
 #[test]
-fn extras_that_cannot_be_installed_or_are_not_found_are_not_offered() {
+fn uninstallable_or_unknown_extras_are_not_offered() {
     let l4: Pool<'_> = ("a", "L4", "550.54.15", "docker-gpus", "1.17.8");
     for (python, version, offered) in [
         ("3.11", "2.15.0", false),
@@ -121,7 +121,7 @@ fn extras_that_cannot_be_installed_or_are_not_found_are_not_offered() {
 }
 
 #[test]
-fn a_list_with_a_byte_order_mark_is_read_and_keeps_it() {
+fn byte_order_mark_of_a_requirements_file_is_kept() {
     let file = "FROM python:3.11-slim\nCOPY r.txt /r.txt\nRUN pip install -r /r.txt\n";
     let place = on(&[T4], file);
     place.file("r.txt", "\u{feff}torch==2.4.0\r\nnumpy\r\n");

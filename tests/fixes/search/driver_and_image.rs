@@ -48,7 +48,7 @@ fn an_unsupported_gpu_gets_a_driver_and_an_image_as_recommendation() {
 }
 
 #[test]
-fn what_one_change_cures_is_told_without_another() {
+fn combined_change_is_not_offered_if_one_change_suffices() {
     let both = |found: &[(String, String)]| {
         found.iter().any(|(title, _)| title.contains(", and ") && title.contains("driver "))
     };
@@ -75,7 +75,7 @@ fn what_one_change_cures_is_told_without_another() {
 }
 
 #[test]
-fn another_platform_and_what_the_default_index_has_no_gpu_code_of_there_are_told_together() {
+fn platform_change_and_cuda_wheel_are_offered_together() {
     let place =
         on(&[], "FROM --platform=linux/amd64 nvidia/cuda:12.8.1-runtime-ubuntu22.04\nRUN pip install torch==2.7.1\n");
     place.file(

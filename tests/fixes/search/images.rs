@@ -38,7 +38,7 @@ fn a_cuda_base_image_is_recommended_for_missing_libraries_on_a_plain_system() {
 
 /// What is known of a digest is told of the image that has it; which tag that was, a lock file may say.
 #[test]
-fn a_base_by_digest_alone_has_the_changes_of_its_tag() {
+fn base_pinned_by_digest_has_the_fixes_of_its_tag() {
     let t4 = ("t4", "T4", "470.57.02", "docker-gpus", "1.17.8");
     let digest = format!("sha256:{}", "0123456789abcdef".repeat(4));
     let by_digest = format!("nvidia/cuda@{digest}");
@@ -79,7 +79,7 @@ fn a_base_by_digest_alone_has_the_changes_of_its_tag() {
 
 /// Of most months nobody says which tags they have.
 #[test]
-fn no_tag_of_a_month_is_named_that_the_tables_do_not_know() {
+fn unknown_monthly_tags_are_not_suggested() {
     let t4 = || ("t4", "T4", "470.57.02", "docker-gpus", "1.13.5");
     for (image, known) in [
         ("nvcr.io/nvidia/pytorch:25.06-py3", true),

@@ -28,7 +28,7 @@ fn written(repository: &TestRepository) -> (String, bool) {
 }
 
 #[test]
-fn a_base_of_cuda_brings_the_libraries_that_a_program_opens_later() {
+fn cuda_base_tag_is_suggested_for_libraries_opened_later() {
     for (tag, package, expected) in [
         ("11.8.0-runtime", "tensorflow==2.12.0", "11.8.0-cudnn8-runtime"),
         ("11.8.0-runtime", "tensorflow==2.13.0", "11.8.0-cudnn8-runtime"),
@@ -101,7 +101,7 @@ fn a_cuda_base_image_in_place_of_a_plain_one_is_a_manual_change() {
 }
 
 #[test]
-fn what_was_installed_without_what_it_depends_on_is_installed_with_it() {
+fn no_deps_install_is_fixed_by_installing_dependencies() {
     let slim = "FROM python:3.11-slim\n";
     for (command, expected) in [
         ("pip install --no-deps torch==2.5.1".to_owned(), "pip install torch==2.5.1".to_owned()),
@@ -167,7 +167,7 @@ fn what_was_installed_without_what_it_depends_on_is_installed_with_it() {
 }
 
 #[test]
-fn brackets_are_written_so_that_no_shell_takes_them_for_a_pattern() {
+fn brackets_of_extras_are_quoted_for_the_shell() {
     for (before, after) in [
         ("RUN pip install tensorflow==2.16.2", "RUN pip install 'tensorflow[and-cuda]==2.16.2'"),
         ("RUN pip install tensorflow==2.16.2 && ls", "RUN pip install 'tensorflow[and-cuda]==2.16.2' && ls"),
@@ -205,7 +205,7 @@ fn brackets_are_written_so_that_no_shell_takes_them_for_a_pattern() {
 }
 
 #[test]
-fn what_brings_more_packages_is_written_beside_no_hashes() {
+fn fix_with_more_packages_is_not_written_next_to_hashes() {
     let hash = "--hash=sha256:0000000000000000000000000000000000000000000000000000000000000000";
     let from = "FROM python:3.11-slim\nCOPY r.txt h.txt /\n";
     let of = |lines: &str, list: &str, other: &str| {
@@ -245,7 +245,7 @@ fn what_brings_more_packages_is_written_beside_no_hashes() {
 
 /// A build of which the tables do not say what it needs leaves more open than one of which they do.
 #[test]
-fn what_the_tables_do_not_tell_is_no_narrowing() {
+fn build_with_unknown_needs_does_not_narrow_the_verdict() {
     let narrows = |dockerfile: &str| {
         let found = found(&one(A100, dockerfile));
         found.into_iter().filter(|fix| !list(&fix["narrows"]).is_empty()).collect::<Vec<Value>>()

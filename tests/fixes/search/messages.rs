@@ -48,7 +48,7 @@ fn results(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_change_that_breaks_a_pool_is_safe_in_no_report() {
+fn fix_that_breaks_a_pool_is_never_reported_as_safe() {
     let repository = breaking();
     for format in ["human", "markdown", "summary", "html"] {
         let text = report(&repository, format);
@@ -106,7 +106,7 @@ fn a_fix_that_breaks_no_pool_is_reported_unchanged() {
 const SPLIT: &str = "no single change makes it start on all pools:";
 
 #[test]
-fn pools_that_want_different_images_are_told_in_every_report() {
+fn pools_needing_different_images_are_reported_in_every_format() {
     let repository = conflict();
     for format in ["human", "markdown", "summary", "sarif", "rdjsonl", "github", "gitlab", "html", "json"] {
         let text = report(&repository, format);
@@ -181,7 +181,7 @@ fn open() -> TestRepository {
 }
 
 #[test]
-fn what_is_tried_at_the_same_time_is_told_as_if_it_were_not() {
+fn fixes_do_not_depend_on_the_number_of_jobs() {
     for (repository, any) in [(breaking(), "breaks"), (conflict(), "Smallest split"), (open(), "supposes")] {
         for asked in [&["--show-fixes", "--format", "json"][..], &["--unsafe-fixes", "--diff"]] {
             let with = |jobs: &str| out(&repository.run(&[&["check", "Dockerfile", "--jobs", jobs], asked].concat()));

@@ -70,7 +70,7 @@ fn the_first_cure_of_the_a100_story_keeps_base_and_framework() {
 }
 
 #[test]
-fn the_recipe_of_the_story_needs_a_driver_of_its_own_in_each_mode() {
+fn fixed_a100_example_needs_a_different_driver_in_each_mode() {
     let report = report(&["examples/a100-torch-1.12/Dockerfile.cure"]);
     for pool in ["legacy-460", "jit-cdi-460"] {
         let found = fixes(&report, pool);
@@ -89,7 +89,7 @@ fn newer(fixes: &[Value]) -> Option<&Value> {
 }
 
 #[test]
-fn the_recipe_of_the_story_is_listed_with_the_driver_that_each_mode_needs() {
+fn a100_example_lists_its_fix_with_the_driver_of_each_mode() {
     let report = report(&["examples/a100-torch-1.12/Dockerfile"]);
     let found = fixes(&report, "legacy-460");
     assert_eq!(found.len(), 3, "a short list: {found:?}");
@@ -129,7 +129,7 @@ fn the_recipe_of_the_story_is_listed_with_the_driver_that_each_mode_needs() {
 }
 
 #[test]
-fn a_newer_release_on_a_newer_base_is_told_only_where_code_is_missing_and_both_are_known() {
+fn newer_release_and_base_are_suggested_only_for_missing_gpu_code() {
     let pool = |gpu: &str, driver: &str| {
         format!(
             "[[pool]]\nname = \"a\"\ngpu = \"{gpu}\"\ndriver = \"{driver}\"\nplatform = \"linux/amd64\"\n\
@@ -216,7 +216,7 @@ fn every_recommended_fix_is_in_the_database() {
 }
 
 #[test]
-fn what_cures_one_pool_and_breaks_another_comes_last_and_says_so() {
+fn fix_that_breaks_another_pool_is_listed_last() {
     let repository = TestRepository::empty();
     // The older build has no code for the newer GPU, and the newer build asks for more than the older driver.
     let pools = [("old", "T4", "450.80.02"), ("new", "NVIDIA GeForce RTX 5090", "570.124.06")];
@@ -243,7 +243,7 @@ fn what_cures_one_pool_and_breaks_another_comes_last_and_says_so() {
 }
 
 #[test]
-fn nothing_is_offered_without_being_asked_nor_where_nothing_is_wrong() {
+fn fixes_are_listed_only_on_request_and_for_failures() {
     let repository = TestRepository::new();
     let clean = repository.json(&["check", "--show-fixes", "--pool", "new", "Dockerfile"]);
     assert!(fixes(&clean, "new").is_empty());
@@ -300,7 +300,7 @@ fn one(pool: &str, dockerfile: &str) -> TestRepository {
 }
 
 #[test]
-fn where_it_only_may_fail_changes_are_told_that_make_it_start_for_certain_and_none_is_written() {
+fn fixes_for_a_possible_failure_are_listed_but_not_written() {
     // Which container toolkit a node has decides whether the compat library of the image is taken.
     let pool = "gpu = \"GeForce RTX 3090\"\ndriver = \"460.67\"\nlaunch = \"docker-gpus\"\n";
     let dockerfile = "FROM nvidia/cuda:11.3.0-cudnn8-devel-ubuntu20.04\n";
@@ -335,7 +335,7 @@ fn where_it_only_may_fail_changes_are_told_that_make_it_start_for_certain_and_no
 }
 
 #[test]
-fn reports_that_are_put_into_the_text_carry_fixes_unasked() {
+fn sarif_and_rdjsonl_contain_fixes_without_the_flag() {
     let pool = "gpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
     let repository = one(pool, "FROM python:3.8-slim\nRUN pip install torch==1.12.1\n");
     let told = |repository: &TestRepository, arguments: &[&str]| -> Value {
@@ -379,7 +379,7 @@ fn reports_that_are_put_into_the_text_carry_fixes_unasked() {
 }
 
 #[test]
-fn what_helps_only_where_nothing_else_is_in_the_image_says_so() {
+fn fix_with_an_assumption_about_unread_parts_states_the_assumption() {
     let pool = "gpu = \"T4\"\ndriver = \"450.80.02\"\nlaunch = \"docker-gpus\"\n";
     let repository = one(pool, "FROM example.com/team/base:1\nRUN pip install torch==2.4.0\n");
     let report = repository.json(&["check", "--show-fixes", "Dockerfile"]);
@@ -439,7 +439,7 @@ fn supposed(repository: &TestRepository) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_helps_on_a_usual_base_is_told_where_the_base_is_not_known() {
+fn fix_assuming_a_usual_base_is_suggested_for_an_unknown_base() {
     let docker = "gpu = \"GTX 1050 Ti\"\ndriver = \"525.125.06\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
     let native = "gpu = \"GTX 1050 Ti\"\ndriver = \"525.125.06\"\nlaunch = \"native\"\n";
     let unknown = "FROM example.com/team/base:1\nRUN pip install torch==2.3.0\n";
@@ -465,7 +465,7 @@ fn what_helps_on_a_usual_base_is_told_where_the_base_is_not_known() {
 }
 
 #[test]
-fn a_tag_that_names_no_release_is_tried_as_the_newest_that_is_known() {
+fn tag_without_a_release_is_tried_as_the_newest_known_one() {
     let pool = "gpu = \"T4\"\ndriver = \"450.80.02\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
     let of = |from: &str| supposed(&one(pool, &format!("FROM {from}\n")));
     let found = of("tensorflow/tensorflow:latest-gpu");
@@ -484,7 +484,7 @@ fn a_tag_that_names_no_release_is_tried_as_the_newest_that_is_known() {
 }
 
 #[test]
-fn what_is_far_away_comes_behind_what_is_near() {
+fn distant_releases_are_listed_after_near_fixes() {
     let pool = "gpu = \"T4\"\ndriver = \"450.80.02\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
     // Of the neighbours one build starts, and nothing further away is needed.
     let repository = one(pool, "FROM python:3.9\nRUN pip install torch==2.8.0\n");
@@ -503,7 +503,7 @@ fn what_is_far_away_comes_behind_what_is_near() {
 }
 
 #[test]
-fn another_build_of_conda_is_written_where_its_version_stands() {
+fn conda_build_is_edited_at_its_version() {
     let pool = "gpu = \"T4\"\ndriver = \"440.33.01\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
     let from = "FROM continuumio/miniconda3:4.10.3\n";
     let diff = |rest: &str, file: Option<&str>| {
@@ -545,7 +545,7 @@ fn another_build_of_conda_is_written_where_its_version_stands() {
 }
 
 #[test]
-fn an_image_for_the_platform_of_the_pool_is_told_where_its_base_is_there_for_it() {
+fn platform_change_is_suggested_if_the_base_has_that_platform() {
     let pool = |platform: &str| {
         format!(
             "[[pool]]\nname = \"a\"\ngpu = \"NVIDIA GH200 480GB\"\ndriver = \"560.35.05\"\nplatform = \"{platform}\"\n\
@@ -583,7 +583,7 @@ fn an_image_for_the_platform_of_the_pool_is_told_where_its_base_is_there_for_it(
 }
 
 #[test]
-fn what_starts_on_some_nodes_where_it_failed_on_all_is_told_and_not_as_a_cure() {
+fn fix_for_only_some_nodes_is_not_reported_as_complete() {
     // The driver is not said: with code for its GPU the release starts on nodes that have a driver for it.
     let dockerfile = "FROM python:3.11\nRUN pip install vllm==0.4.0\n";
     let told = |pool: &str| {
@@ -609,7 +609,7 @@ fn what_starts_on_some_nodes_where_it_failed_on_all_is_told_and_not_as_a_cure() 
 }
 
 #[test]
-fn the_libraries_of_the_host_are_put_first_where_the_image_names_its_compat_directory() {
+fn host_libraries_precede_the_compat_directory_of_the_image() {
     let found = |toolkit: &str, driver: &str, tag: &str| {
         let pool = format!(
             "gpu = \"NVIDIA H100 80GB HBM3\"\ndriver = \"{driver}\"\nlaunch = \"nvidia-runtime\"\ntoolkit = \"{toolkit}\"\n"

@@ -27,7 +27,7 @@ pub(crate) fn on(pools: &[Pool<'_>], dockerfile: &str) -> TestRepository {
     repository
 }
 
-fn told(repository: &TestRepository) -> Value {
+fn report_with_fixes(repository: &TestRepository) -> Value {
     repository.json(&["check", "--show-fixes", "Dockerfile"])
 }
 
@@ -60,7 +60,7 @@ fn two_successive_failures_have_one_combined_fix() {
         ),
     ] {
         let repository = on(pools, dockerfile);
-        let report = told(&repository);
+        let report = report_with_fixes(&repository);
         for (pool, ..) in pools {
             let found = fixes(&report, pool);
             let first = found.first().unwrap_or_else(|| panic!("{dockerfile} {pool}: {report}"));
@@ -81,7 +81,7 @@ fn one_sufficient_change_is_not_combined_with_another() {
         "FROM python:3.11-slim\nENV NVIDIA_VISIBLE_DEVICES=all\nRUN pip install torch==2.6.0\n",
     ] {
         let repository = on(&[B200], dockerfile);
-        for fix in fixes(&told(&repository), "b200") {
+        for fix in fixes(&report_with_fixes(&repository), "b200") {
             assert!(!fix["title"].to_string().contains(", and "), "{fix}");
         }
         assert!(fixed(&repository), "{dockerfile}");
@@ -98,7 +98,7 @@ fn a_distant_release_is_offered_last() {
     {
         let repository =
             on(pools, &format!("FROM python:{python}\nENV NVIDIA_VISIBLE_DEVICES=all\nRUN pip install vllm=={from}\n"));
-        let report = told(&repository);
+        let report = report_with_fixes(&repository);
         let found = fixes(&report, pools[0].0);
         let far = found.iter().find(|fix| fix["title"].to_string().contains(&format!("vllm=={to}")));
         let far = far.unwrap_or_else(|| panic!("{report}"));
@@ -115,7 +115,7 @@ fn a_compat_library_of_the_base_and_of_a_package_goes_altogether() {
         "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y cuda-compat-12-4 python3-pip\n\
          ENV LD_LIBRARY_PATH=/usr/local/cuda/compat:$LD_LIBRARY_PATH\nRUN pip install torch==2.4.1\n",
     );
-    let found = fixes(&told(&repository), "desk");
+    let found = fixes(&report_with_fixes(&repository), "desk");
     let first = found.first().expect("a cure");
     assert_eq!((first["kind"].as_str(), first["safety"].as_str()), (Some("compat"), Some("safe")), "{first}");
     assert!(fixed(&repository));
@@ -124,7 +124,7 @@ fn a_compat_library_of_the_base_and_of_a_package_goes_altogether() {
 }
 
 #[test]
-fn what_the_pools_can_do_is_not_denied() {
+fn available_driver_fixes_are_not_denied() {
     let three: [Pool<'_>; 3] = [
         ("t4-450", "T4", "450.119.04", "docker-gpus", "1.14.3"),
         ("k80", "K80", "470.161.03", "docker-gpus", "1.14.3"),
@@ -134,20 +134,20 @@ fn what_the_pools_can_do_is_not_denied() {
         &three,
         "FROM nvidia/cuda:12.8.1-base-ubuntu22.04\nRUN pip install torch==2.7.1 --index-url https://download.pytorch.org/whl/cu128\n",
     );
-    let report = told(&repository);
+    let report = report_with_fixes(&repository);
     assert!(fixes(&report, "t4-450").iter().any(|fix| fix["kind"] == "driver"), "{report}");
     assert!(!notes(&report).contains("no known change makes it start on `t4-450`"), "{report}");
     // A GPU that its driver no longer supports wants an older one.
     let repository =
         on(&[("v", "V100", "590.44.01", "docker-gpus", "1.17.8")], "FROM python:3.11\nRUN pip install torch==2.6.0\n");
-    let found = fixes(&told(&repository), "v");
+    let found = fixes(&report_with_fixes(&repository), "v");
     assert!(found.iter().any(|fix| fix["title"].to_string().contains("driver 580.")), "{found:?}");
     // And where nothing does, that is said of one pool as of many.
     let repository = on(
         &[("k80", "K80", "470.161.03", "docker-gpus", "1.14.3")],
         "FROM scratch\nCOPY app /app\nENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_REQUIRE_CUDA=cuda>=99.0\n",
     );
-    let report = told(&repository);
+    let report = report_with_fixes(&repository);
     let nothing = fixes(&report, "k80").is_empty();
     assert_eq!(notes(&report).contains("no known change makes it start on `k80`"), nothing, "{report}");
 }
@@ -173,7 +173,7 @@ fn base_images_with_another_major_version_are_ranked_last() {
         ),
         (T4, "FROM nvidia/cuda:13.0.1-base-ubuntu24.04\n", "driver", true),
     ] {
-        let found = fixes(&told(&on(&[pool], dockerfile)), pool.0);
+        let found = fixes(&report_with_fixes(&on(&[pool], dockerfile)), pool.0);
         assert_eq!(found.first().and_then(|fix| fix["kind"].as_str()), Some(first), "{found:?}");
         let base = found.iter().find(|fix| fix["kind"] == "base-tag");
         assert_eq!(base.is_some(), offered, "{dockerfile}: {found:?}");
@@ -184,11 +184,11 @@ fn base_images_with_another_major_version_are_ranked_last() {
 }
 
 #[test]
-fn devices_that_are_hidden_from_cuda_can_be_shown() {
+fn hidden_cuda_devices_can_be_made_visible() {
     for (value, offered) in [("\"\"", true), ("-1", true), ("-1,0", true), ("0", false), ("0,-1", false)] {
         let repository =
             on(&[T4], &format!("FROM python:3.11\nENV CUDA_VISIBLE_DEVICES={value}\nRUN pip install torch==2.4.1\n"));
-        let found = fixes(&told(&repository), "t4");
+        let found = fixes(&report_with_fixes(&repository), "t4");
         let shown = found.iter().find(|fix| fix["title"] == "set CUDA_VISIBLE_DEVICES=0");
         assert_eq!(shown.is_some(), offered, "{value}: {found:?}");
         assert!(shown.is_none_or(|fix| fix["safety"] == "unsafe"), "somebody may mean it");
@@ -197,12 +197,12 @@ fn devices_that_are_hidden_from_cuda_can_be_shown() {
 }
 
 #[test]
-fn several_changes_by_hand_stand_behind_one_that_can_be_written_and_helps_as_much() {
+fn several_manual_changes_follow_an_equally_good_written_fix() {
     let old: Pool<'_> = ("t4", "T4", "525.60.13", "docker-gpus", "1.18.2");
     let new: Pool<'_> = ("b200", "B200", "580.95.05", "nvidia-runtime", "1.18.2");
     let pip = "RUN pip install --index-url https://mirror.example/simple 'torch>=2.4'\n";
     let repository = on(&[old, new], &format!("FROM python:3.11-slim\n{pip}"));
-    let report = told(&repository);
+    let report = report_with_fixes(&repository);
     let list_of = |pool: &str| -> Vec<(bool, String)> {
         let found = fixes(&report, pool);
         let title = |fix: &Value| fix["title"].as_str().unwrap_or_default().to_owned();
@@ -222,14 +222,14 @@ fn several_changes_by_hand_stand_behind_one_that_can_be_written_and_helps_as_muc
     // Where the one change helps on fewer of the pools of a finding, it does not come before the several.
     let both: Pool<'_> = ("l4", "L4", "525.60.13", "nvidia-runtime", "1.18.2");
     let repository = on(&[old, both], "FROM python:3.11-slim\nRUN pip install torch==2.11.0\n");
-    let report = told(&repository);
+    let report = report_with_fixes(&repository);
     let found = fixes(&report, "l4");
     assert!(found[0]["title"].as_str().is_some_and(|title| title.contains(", and ")), "{found:?}");
 }
 
 /// The base of the build has a compat library, which a GPU of a desk refuses.
 #[test]
-fn another_base_and_build_are_told_without_the_compat_library_where_that_is_in_the_way() {
+fn base_and_build_change_omits_an_incompatible_compat_package() {
     let repository = on(
         &[
             ("h100", "H100", "535.161.08", "docker-gpus", "1.17.8"),

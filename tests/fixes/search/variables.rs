@@ -59,7 +59,7 @@ fn capabilities_are_repaired_and_narrowed() {
 }
 
 #[test]
-fn a_variable_that_the_image_sets_and_the_node_refuses_is_emptied_where_it_stands() {
+fn refused_variable_of_the_image_is_emptied_in_place() {
     let pool = docker("toolkit = \"1.17.8\"\n");
     for (line, expected) in [
         ("ENV NVIDIA_MIG_CONFIG_DEVICES=all", "ENV NVIDIA_MIG_CONFIG_DEVICES=\"\""),
@@ -121,7 +121,7 @@ fn a_variable_that_the_image_sets_and_the_node_refuses_is_emptied_where_it_stand
 }
 
 #[test]
-fn the_directory_of_the_driver_is_added_to_the_search_path_where_a_node_needs_it() {
+fn driver_directory_is_added_to_the_library_path_if_needed() {
     let gke = "gpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"gke\"\n";
     let torch = "RUN pip install torch==2.4.1\n";
     let slim = "FROM python:3.11-slim\n";
@@ -167,7 +167,7 @@ fn the_directory_of_the_driver_is_added_to_the_search_path_where_a_node_needs_it
 }
 
 #[test]
-fn a_tag_that_no_fix_can_edit_is_a_manual_change() {
+fn tag_without_an_editable_value_is_a_manual_change() {
     let t4 = "gpu = \"T4\"\ndriver = \"525.60.13\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
     let tags = |dockerfile: &str| {
         let found = found(&one(t4, dockerfile)).into_iter().filter(|fix| fix["kind"] == "base-tag");

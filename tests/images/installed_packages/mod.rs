@@ -22,7 +22,7 @@ fn bytes(path: &str) -> Vec<u8> {
 }
 
 /// What a reader of archives would hear of a file.
-fn told(path: &str) -> Vec<FileEvidence> {
+fn fixture_evidence(path: &str) -> Vec<FileEvidence> {
     let content = bytes(path);
     match file_read_mode(path) {
         FileReadMode::Text { cap } => {
@@ -86,7 +86,7 @@ fn build_files_tell_version_and_cuda() {
         (format!("{SITE}/cupy/.data/_wheel.json"), build("cupy", None, Some(cuda("12.x")), None)),
         (format!("{SITE}/xformers/cpp_lib.json"), build("xformers", None, Some(cuda("12.4")), None)),
     ] {
-        assert_eq!(told(&path), expected, "{path}");
+        assert_eq!(fixture_evidence(&path), expected, "{path}");
     }
 }
 
@@ -153,12 +153,12 @@ fn records_of_python_distributions() {
         ),
         ("usr/lib/python3/dist-packages/PyJWT-2.6.0.egg-info/PKG-INFO".to_owned(), python("pyjwt", "2.6.0")),
     ] {
-        assert_eq!(told(&path), expected, "{path}");
+        assert_eq!(fixture_evidence(&path), expected, "{path}");
     }
 }
 
 #[test]
-fn records_that_lack_something() {
+fn incomplete_records_fall_back_to_their_path() {
     let record = format!("{SITE}/torch-2.1.0+cu121.dist-info");
     let metadata = format!("{record}/METADATA");
     let from_path = vec![package(PackageDatabase::Python, "torch", "2.1.0+cu121")];
@@ -176,7 +176,7 @@ fn records_that_lack_something() {
 }
 
 #[test]
-fn an_address_keeps_its_build_and_loses_its_credentials() {
+fn source_url_keeps_local_version_and_drops_credentials() {
     let path = format!("{SITE}/torch-2.1.0+cu121.dist-info/direct_url.json");
     let text = r#"{"archive_info": {}, "url": "https://me:secret@wheels.example/whl/cu121/torch-2.1.0%2Bcu121-cp310-cp310-linux_x86_64.whl"}"#;
     let found = read_evidence(&path, text.as_bytes());
@@ -193,7 +193,11 @@ fn environments_of_venv_virtualenv_and_uv() {
     for (path, system) in
         [("opt/venv/pyvenv.cfg", false), ("app/.venv/pyvenv.cfg", false), ("srv/.venv/pyvenv.cfg", true)]
     {
-        assert_eq!(told(path), [FileEvidence::Environment { python: Some("3.12.1".to_owned()), system }], "{path}");
+        assert_eq!(
+            fixture_evidence(path),
+            [FileEvidence::Environment { python: Some("3.12.1".to_owned()), system }],
+            "{path}"
+        );
     }
     assert_eq!(
         read_evidence("a/pyvenv.cfg", b"home = /usr/bin\n"),
@@ -202,7 +206,7 @@ fn environments_of_venv_virtualenv_and_uv() {
 }
 
 #[test]
-fn debian_packages_that_are_there() {
+fn only_installed_debian_packages_are_read() {
     let dpkg = |name, version| package(PackageDatabase::Dpkg, name, version);
     // The fourth was removed, its settings were kept; the third is unpacked alone.
     let expected = [
@@ -210,8 +214,8 @@ fn debian_packages_that_are_there() {
         dpkg("libcudnn8", "8.9.0.131-1+cuda11.8"),
         dpkg("libnccl2", "2.15.5-1+cuda11.8"),
     ];
-    assert_eq!(told("var/lib/dpkg/status"), expected);
-    assert_eq!(told("var/lib/dpkg/status.d/libcudnn8"), [dpkg("libcudnn8", "8.9.0.131-1+cuda11.8")]);
+    assert_eq!(fixture_evidence("var/lib/dpkg/status"), expected);
+    assert_eq!(fixture_evidence("var/lib/dpkg/status.d/libcudnn8"), [dpkg("libcudnn8", "8.9.0.131-1+cuda11.8")]);
     let status = |text: &str| read_evidence("var/lib/dpkg/status", text.as_bytes());
     for text in [
         "Package: a\nVersion: 1\n",
@@ -256,7 +260,7 @@ fn rpm_packages_of_both_formats() {
     .to_vec();
     expected.sort();
     for path in ["var/lib/rpm/rpmdb.sqlite", "var/lib/rpm/Packages"] {
-        let mut found = told(path);
+        let mut found = fixture_evidence(path);
         found.sort();
         assert_eq!(found, expected, "{path}");
     }
@@ -300,7 +304,7 @@ fn ndb(headers: &[Vec<u8>]) -> Vec<u8> {
 }
 
 #[test]
-fn rpm_packages_in_the_format_of_its_own() {
+fn rpm_packages_are_read_from_the_ndb_format() {
     let path = "usr/lib/sysimage/rpm/Packages.db";
     let sound = ndb(&[
         header("cuda-cudart-12-4", "12.4.127", "1"),
@@ -333,7 +337,7 @@ fn rpm_packages_in_the_format_of_its_own() {
 }
 
 #[test]
-fn rpm_databases_that_cannot_be_read() {
+fn unreadable_rpm_databases_are_reported() {
     for path in ["var/lib/rpm/rpmdb.sqlite", "var/lib/rpm/Packages"] {
         let whole = bytes(path);
         for len in [0, 15, 100, 4096, whole.len() / 2] {
@@ -350,7 +354,7 @@ fn rpm_databases_that_cannot_be_read() {
 
 /// A database that says of a page that all rows are in it over and over is not read for ever.
 #[test]
-fn an_rpm_database_that_lies_is_left() {
+fn corrupt_rpm_page_with_repeated_rows_is_bounded() {
     let whole = bytes("var/lib/rpm/rpmdb.sqlite");
     let page = 4096;
     for number in 1..whole.len() / page {
@@ -375,7 +379,7 @@ fn the_system_and_the_toolkit() {
         let like = like.iter().map(|one| (*one).to_owned()).collect();
         vec![FileEvidence::System { id: id.to_owned(), version: version.map(str::to_owned), like }]
     };
-    assert_eq!(told("etc/os-release"), system("debian", Some("12"), &[]));
+    assert_eq!(fixture_evidence("etc/os-release"), system("debian", Some("12"), &[]));
     let rocky = b"NAME=\"Rocky Linux\"\nID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\nVERSION_ID='9.4'\n";
     assert_eq!(
         read_evidence("/usr/lib/os-release", rocky),

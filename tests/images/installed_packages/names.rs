@@ -12,7 +12,7 @@ fn is_text(path: &str) -> bool {
 }
 
 #[test]
-fn files_that_say_something_are_read() {
+fn relevant_paths_are_read() {
     for path in [
         "usr/lib/python3/dist-packages/PyYAML-6.0.dist-info/METADATA",
         "/usr/lib/python3/dist-packages/PyYAML-6.0.dist-info/METADATA",
@@ -194,7 +194,7 @@ fn a_record_belongs_to_the_interpreter_of_its_folder() {
 }
 
 #[test]
-fn what_is_only_kept_does_not_count() {
+fn records_in_caches_and_vendored_copies_are_not_installed() {
     let record = "torch-2.1.0.dist-info/METADATA";
     for folder in [
         "opt/conda/pkgs/pytorch-2.1.2-py3.10_cuda12.1_cudnn8.9.2_0/lib/python3.10/site-packages",
@@ -220,7 +220,7 @@ fn what_is_only_kept_does_not_count() {
     for folder in ["var/task", "app/deps", "workspace/vllm", "opt/pkgs/mine", "opt/pytorch/pytorch"] {
         assert_eq!(
             locate_record(&format!("{folder}/{record}")),
-            Some(RecordLocation::Loose(folder.to_owned())),
+            Some(RecordLocation::OffImportPath(folder.to_owned())),
             "{folder}"
         );
     }
@@ -228,7 +228,7 @@ fn what_is_only_kept_does_not_count() {
 
 /// Millions of entries are asked about; a build without optimisation is some thirty times slower.
 #[test]
-fn paths_are_told_apart_quickly() {
+fn path_classification_is_fast() {
     let paths = [
         "usr/share/doc/libcudnn8/copyright",
         "opt/venv/lib/python3.11/site-packages/torch/include/ATen/ops/add_native.h",

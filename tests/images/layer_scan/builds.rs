@@ -40,7 +40,7 @@ fn on_gh200(report: &Value) -> (bool, String) {
 }
 
 #[test]
-fn the_only_build_that_a_platform_has_is_nobodys_choice() {
+fn default_cpu_only_build_of_a_platform_fails_as_cpu_only() {
     let cpu_only = (true, "fails cpu-only".to_owned());
     for (what, layer) in [
         ("without a local part", torch("2.6.0", "2.6.0")),
@@ -87,7 +87,7 @@ fn conda(names: &[&str]) -> Image {
 }
 
 /// What is told under a key.
-fn told(report: &Value, key: &str) -> Value {
+fn fact_value(report: &Value, key: &str) -> Value {
     let fact = facts(report).iter().rfind(|fact| fact["key"] == key);
     fact.map_or(Value::Null, |fact| fact["value"].clone())
 }
@@ -102,13 +102,13 @@ fn the_build_string_of_conda_tells_the_cuda() {
         ("jaxlib-0.4.23-cuda120py310h5d94b2e_200", "jaxlib.cuda", "12.0"),
     ] {
         let report = scan(&conda(&[name]));
-        assert_eq!(told(&report, key), cuda, "{name}: {report:#}");
+        assert_eq!(fact_value(&report, key), cuda, "{name}: {report:#}");
         assert_eq!(report["subjects"][0]["gpu_content"], true, "{name}");
     }
 }
 
 #[test]
-fn what_no_build_string_of_conda_says_is_not_told() {
+fn conda_build_without_cuda_in_its_name_has_no_cuda_facts() {
     for name in [
         "pytorch-2.3.1-cpu_generic_py310_hc5c8043_0",
         "pytorch-2.3.1-py3.10_cpu_0",
@@ -121,9 +121,9 @@ fn what_no_build_string_of_conda_says_is_not_told() {
     }
     // What the table has of a wheel says nothing of a build of conda.
     let report = scan(&conda(&["tensorflow-2.15.0-mkl_py310h1234567_0"]));
-    assert_eq!(told(&report, "tensorflow.cuda"), Value::Null, "{report:#}");
+    assert_eq!(fact_value(&report, "tensorflow.cuda"), Value::Null, "{report:#}");
     let gpus = Image::new(&[GPUS]).layer("ADD rootfs", debian());
     let layer = Layer::new().text("/opt/conda/conda-meta/jaxlib-0.4.23-cuda12_0.json", "{}");
     let report = scan(&gpus.layer("RUN conda install", layer));
-    assert_eq!(told(&report, "jaxlib.cuda"), Value::Null, "{report:#}");
+    assert_eq!(fact_value(&report, "jaxlib.cuda"), Value::Null, "{report:#}");
 }

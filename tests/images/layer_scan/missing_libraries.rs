@@ -58,7 +58,7 @@ const LIBRARY: &str = "torch/lib/libtorch_cuda.so";
 const POINTER: &str = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 1499\n";
 
 #[test]
-fn a_cuda_build_without_gpu_code_in_its_files_is_not_predicted_to_start() {
+fn cuda_build_without_gpu_code_in_its_files_is_unknown() {
     let cuda = || record(Some("12.4"));
     let at = |file: &str| format!("{SITE}/{file}");
     for (what, layer, noted) in [
@@ -83,7 +83,7 @@ fn a_cuda_build_without_gpu_code_in_its_files_is_not_predicted_to_start() {
 }
 
 #[test]
-fn what_needs_no_code_in_its_files_or_has_it_is_told_as_before() {
+fn builds_with_gpu_code_or_runtime_compilation_keep_their_verdict() {
     let code = |entries: &[_]| record(Some("12.4")).file(&format!("{SITE}/{LIBRARY}"), &library(entries));
     let linalg =
         |layer: Layer| layer.file(&format!("{SITE}/torch/lib/libtorch_cuda_linalg.so"), &library(&[sass(80, ' ')]));
@@ -143,7 +143,7 @@ fn a_library_with_unknown_dependencies_does_not_certainly_start() {
 }
 
 #[test]
-fn of_many_libraries_that_cannot_be_read_the_first_are_named() {
+fn only_the_first_unreadable_libraries_are_named() {
     let many = (0..40).fold(record(Some("12.4")), |layer, number| {
         layer.file(&format!("{SITE}/torch/lib/libtorch_cuda.so.{number:02}"), &broken())
     });
@@ -172,7 +172,7 @@ fn a_complete_description_without_code_of_torch_leaves_torch_unknown() {
 }
 
 #[test]
-fn a_library_that_was_not_read_whole_says_that_tables_stand_for_it() {
+fn partially_read_library_falls_back_to_the_database_with_a_note() {
     let of = |containers: &[Vec<u8>]| {
         let bytes = Elf::default().registered(containers).bytes();
         scan(&image(record(Some("12.4")).file(&format!("{SITE}/{LIBRARY}"), &bytes)))
@@ -189,7 +189,7 @@ fn a_library_that_was_not_read_whole_says_that_tables_stand_for_it() {
 }
 
 #[test]
-fn of_several_libraries_it_is_told_what_they_have_and_not_what_one_lacks() {
+fn limit_of_one_candidate_library_is_not_attributed_to_all() {
     let parts = "supports this GPU only in parts with PTX";
     let of = |image: Image, first: &[Entry], second: &[Entry]| {
         let linked = |entries: &[Entry]| {
@@ -248,7 +248,7 @@ fn an_encrypted_layer_is_named_as_such_and_no_other() {
 }
 
 #[test]
-fn gpu_code_that_cannot_be_read_is_no_image_without_any() {
+fn unreadable_gpu_code_does_not_mean_no_gpu_code() {
     let one = || container(&[sass(80, ' '), sass(90, ' ')]);
     let of = |elf: Elf, env: &[&str]| {
         let image = Image::new(env).layer("ADD rootfs", debian());

@@ -104,7 +104,7 @@ fn with_torch(entries: &[Entry]) -> Image {
 }
 
 #[test]
-fn the_code_in_the_file_decides_and_not_what_such_a_version_usually_has() {
+fn gpu_code_in_the_file_decides_over_the_database() {
     assert_eq!(both(&scan(&with_torch(&[sass(80, ' '), sass(90, ' ')]))), [STARTS, STARTS]);
     let image = with_torch(&[sass(80, ' ')]);
     let report = scan(&image);
@@ -135,7 +135,7 @@ fn the_report_says_how_much_was_inspected_and_why_names_the_layer() {
 }
 
 #[test]
-fn what_a_later_layer_takes_away_does_not_count() {
+fn files_removed_by_a_later_layer_do_not_count() {
     let gone = with_torch(&[sass(80, ' ')]).layer("RUN rm", Layer::new().without(SITE));
     let report = scan(&gone);
     let keys: Vec<&str> = facts(&report).iter().filter_map(|fact| fact["key"].as_str()).collect();
@@ -183,7 +183,7 @@ fn a_build_without_a_known_index_is_known_by_its_local_version() {
 }
 
 #[test]
-fn of_two_environments_that_of_the_interpreter_counts() {
+fn environment_of_the_started_interpreter_counts() {
     let other = "/srv/other/lib/python3.11/site-packages";
     let two = || {
         let layer = torch(Layer::new(), SITE, "2.6.0+cu124", "12.4", &[sass(80, ' '), sass(90, ' ')]);
@@ -202,7 +202,7 @@ fn of_two_environments_that_of_the_interpreter_counts() {
 }
 
 #[test]
-fn libraries_of_the_driver_are_told_by_path_and_note() {
+fn driver_libraries_are_recognized_by_path_and_elf_note() {
     let baked = |path: &str| {
         with_torch(&[sass(80, ' '), sass(90, ' ')]).layer("COPY . /", Layer::new().file(path, &Elf::default().bytes()))
     };
@@ -223,7 +223,7 @@ fn libraries_of_the_driver_are_told_by_path_and_note() {
 }
 
 #[test]
-fn a_broken_layer_leaves_open_what_it_may_hold_and_hides_no_other_image() {
+fn broken_layer_makes_its_contents_unknown_and_keeps_other_images() {
     let whole = with_torch(&[sass(80, ' '), sass(90, ' ')]);
     let broken = with_torch(&[sass(80, ' ')]);
     let repository = repository(&[("whole", &whole), ("broken", &broken)]);
@@ -246,7 +246,7 @@ fn a_broken_layer_leaves_open_what_it_may_hold_and_hides_no_other_image() {
 }
 
 #[test]
-fn layers_that_are_too_large_are_left_out_and_named() {
+fn oversized_layers_are_skipped_and_named() {
     let image = with_torch(&[sass(80, ' ')]);
     let repository = repository(&[("one", &image)]);
     let report = repository.json(&["scan", "--max-layer-bytes", "3", "oci:images:one"]);
@@ -338,7 +338,7 @@ fn with_runtime(image: Image, folder: &str) -> Image {
 }
 
 #[test]
-fn a_program_finds_its_libraries_where_it_or_the_loader_looks() {
+fn program_libraries_are_searched_in_runpath_and_loader_path() {
     let report = scan(&server(None));
     assert_eq!(both(&report), ["fails library-missing", "fails library-missing"], "{report:#}");
     assert!(report["subjects"][0]["findings"].to_string().contains("libcudart.so.12"), "{report:#}");
@@ -360,7 +360,7 @@ fn a_program_finds_its_libraries_where_it_or_the_loader_looks() {
 }
 
 #[test]
-fn the_libraries_of_cuda_are_told_by_the_name_of_the_file_and_by_their_own() {
+fn cuda_libraries_are_recognized_by_file_name_and_soname() {
     let own = |soname| Elf { soname: Some(soname), ..Elf::default() }.bytes();
     let lib = "/usr/local/cuda-12.4/lib64";
     let wheel = format!("{SITE}/torch/lib");
@@ -388,7 +388,7 @@ fn the_libraries_of_cuda_are_told_by_the_name_of_the_file_and_by_their_own() {
 }
 
 #[test]
-fn parts_that_the_driver_may_link_leave_it_open() {
+fn relocatable_ptx_makes_the_verdict_unknown() {
     let linked = |parts: &[Entry]| {
         let library =
             Elf::default().registered(&[container(&[sass(80, ' ')])]).relocatable(&[container(parts)]).bytes();
@@ -404,7 +404,7 @@ fn parts_that_the_driver_may_link_leave_it_open() {
 }
 
 #[test]
-fn of_libraries_that_are_picked_at_run_time_no_single_one_decides() {
+fn no_single_runtime_selected_library_decides() {
     let library = |entries: &[Entry]| library(entries);
     let site = |layer: Layer| {
         let layer = layer.text(&format!("{SITE}/kernels-1.0.dist-info/METADATA"), "Name: kernels\nVersion: 1.0\n");
@@ -467,7 +467,7 @@ fn the_version_of_ptx_tells_the_compiler_where_the_runtime_is_linked_in() {
 }
 
 #[test]
-fn the_history_speaks_for_layers_that_were_left_out_and_for_no_others() {
+fn history_is_used_only_for_skipped_layers() {
     let step = "RUN /bin/sh -c pip install torch==2.1.0 # buildkit";
     let large = |layer: Layer| layer.text("/opt/large", &"x".repeat(40_000));
     let lower = || Image::new(&[GPUS, COMPUTE, PATH]).layer(step, large(debian()));

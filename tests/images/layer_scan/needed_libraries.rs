@@ -42,7 +42,7 @@ fn present(layer: Layer, files: &[&str]) -> Layer {
 }
 
 #[test]
-fn a_package_whose_library_needs_what_lies_nowhere_is_not_told_to_start() {
+fn package_with_an_absent_needed_library_fails() {
     for (what, layer) in [
         ("a package of the tables", faiss(&NEEDED, None)),
         ("one of its libraries", present(faiss(&NEEDED, None), &["/usr/lib/x86_64-linux-gnu/libcublas.so.12"])),
@@ -59,7 +59,7 @@ fn a_package_whose_library_needs_what_lies_nowhere_is_not_told_to_start() {
 }
 
 #[test]
-fn a_library_that_lies_anywhere_or_is_not_certainly_loaded_is_not_told_to_be_missing() {
+fn present_or_not_surely_loaded_library_is_not_reported_missing() {
     let wheels = ["nvidia/cublas/lib/libcublas.so.12", "nvidia/cuda_runtime/lib/libcudart.so.12"];
     let beside = ["faiss/libcublas.so.12", "faiss/libcudart.so.12.4.127"];
     let called = |soname| Elf { soname: Some(soname), ..Elf::default() }.bytes();
@@ -101,7 +101,7 @@ fn a_library_that_lies_anywhere_or_is_not_certainly_loaded_is_not_told_to_be_mis
 }
 
 #[test]
-fn the_runtime_that_is_asked_for_is_told_and_not_taken_for_linked_in() {
+fn needed_cuda_runtime_is_not_assumed_statically_linked() {
     let told = |layer: Layer| {
         let report: Value = scan(&image(layer));
         report.to_string()
@@ -172,7 +172,7 @@ fn a_removed_or_invalid_library_is_absent_despite_links_to_it() {
 }
 
 #[test]
-fn the_major_of_the_runtime_that_is_asked_for_decides_about_the_driver() {
+fn needed_cuda_runtime_major_decides_the_minimum_driver() {
     let elf = || Elf::default().bytes();
     let too_old = "fails insufficient-driver";
     for (what, soname, layer, env, old, new) in [

@@ -25,7 +25,7 @@ fn counting(report: &Value) -> Value {
 }
 
 #[test]
-fn the_command_line_says_which_interpreter_runs() {
+fn command_line_selects_the_python_environment() {
     let link = || two_environments().link("/usr/local/bin/serve", "/opt/venv/bin/serve");
     for (words, expected) in [
         (&["sh", "-c", "exec /opt/venv/bin/python -m serve"][..], Value::from("2.6.0")),
@@ -51,7 +51,7 @@ fn the_command_line_says_which_interpreter_runs() {
 }
 
 #[test]
-fn the_command_of_a_workload_says_which_interpreter_runs_in_place_of_that_of_the_image() {
+fn workload_command_overrides_the_interpreter_of_the_image() {
     let image = Image::new(&[GPUS, COMPUTE]).layer("ADD rootfs", debian()).layer("RUN pip install", two_environments());
     let repository = repository(&[("one", &image.starts(&["/opt/venv/bin/python", "-m", "serve"]))]);
     let registry = crate::layer_scan::registry::Registry::open();
@@ -141,7 +141,7 @@ fn a_python_interpreter_is_found_through_its_links() {
 }
 
 #[test]
-fn folders_that_a_file_adds_and_sources_that_are_imported_in_place_count() {
+fn pth_directories_and_editable_sources_count() {
     let site = "/usr/local/lib/python3.11/dist-packages";
     let two = |layer: Layer| {
         let layer = torch(layer, "/opt/libs", "2.6.0+cu124", "12.4", &[sass(80, ' '), sass(90, ' ')]);
@@ -194,7 +194,11 @@ const CUDA_11: (&str, Option<&str>) = ("2.1.0+cu118", Some("11.8"));
 const CPU: (&str, Option<&str>) = ("2.6.0+cpu", None);
 
 /// A torch of one build in each of two environments, and what becomes of the image: fates, and `torch.cuda`.
-fn apart(builds: [(&str, Option<&str>); 2], number: u32, words: &[&str]) -> ([String; 2], Option<String>, Value) {
+fn scan_two_environments(
+    builds: [(&str, Option<&str>); 2],
+    number: u32,
+    words: &[&str],
+) -> ([String; 2], Option<String>, Value) {
     let layer = ["a", "b"].iter().zip(builds).fold(Layer::new(), |layer, (name, (version, cuda))| {
         let site = format!("/opt/{name}/lib/python3.11/site-packages");
         let layer = layer.text(&format!("/opt/{name}/pyvenv.cfg"), "home = /usr/bin\nversion = 3.11.2\n");
@@ -217,10 +221,10 @@ fn apart(builds: [(&str, Option<&str>); 2], number: u32, words: &[&str]) -> ([St
 }
 
 #[test]
-fn of_two_environments_with_builds_of_their_own_neither_decides_by_its_name() {
+fn two_environments_decide_only_if_both_agree() {
     for builds in [[CUDA_12, CUDA_11], [CUDA_11, CUDA_12], [CPU, CUDA_12], [CUDA_12, CPU], [CPU, CUDA_11]] {
         for number in [80, 90] {
-            let (fates, cuda, report) = apart(builds, number, &["/entry.sh"]);
+            let (fates, cuda, report) = scan_two_environments(builds, number, &["/entry.sh"]);
             assert_eq!((&fates[0][..], cuda), ("undetermined", None), "{builds:?}: {report:#}");
             let both_lack_code = number == 80 && !builds.contains(&CPU);
             let expected = if both_lack_code { "fails no-kernel-image" } else { "undetermined" };
@@ -231,20 +235,20 @@ fn of_two_environments_with_builds_of_their_own_neither_decides_by_its_name() {
     // What all of them have in common holds, whichever it is.
     let later = ("2.5.0+cu124", Some("12.4"));
     for builds in [[CUDA_12, later], [later, CUDA_12], [CUDA_12, CUDA_12]] {
-        let (fates, cuda, report) = apart(builds, 90, &["/entry.sh"]);
+        let (fates, cuda, report) = scan_two_environments(builds, 90, &["/entry.sh"]);
         assert_eq!(fates, ["fails insufficient-driver", "starts"], "{builds:?}: {report:#}");
         assert_eq!(cuda.as_deref(), Some("12.4"));
     }
     // Where it is known which of them runs, the other says nothing.
     for (name, [t4, h100]) in [("a", ["fails insufficient-driver", "starts"]), ("b", ["starts", "starts"])] {
         let program = format!("/opt/{name}/bin/python");
-        let (fates, _, report) = apart([CUDA_12, CUDA_11], 90, &[&program, "serve.py"]);
+        let (fates, _, report) = scan_two_environments([CUDA_12, CUDA_11], 90, &[&program, "serve.py"]);
         assert_eq!(fates, [t4, h100], "{name}: {report:#}");
     }
 }
 
 #[test]
-fn of_two_records_in_one_folder_that_of_the_version_that_is_there_counts() {
+fn record_matching_the_installed_version_counts() {
     let image = |records: &[&str]| {
         let layer = torch(Layer::new(), SITE, "2.6.0+cu124", "12.4", &[sass(75, ' '), sass(90, ' ')]);
         let layer = records.iter().fold(layer.without(&format!("{SITE}/none")), |layer, version| {
@@ -262,7 +266,7 @@ fn of_two_records_in_one_folder_that_of_the_version_that_is_there_counts() {
 }
 
 #[test]
-fn packages_in_a_folder_of_any_name_count_and_those_that_are_kept_do_not() {
+fn packages_in_any_directory_count_but_caches_do_not() {
     let two = |site: &str| {
         let layer = torch(Layer::new(), site, "2.6.0+cu124", "12.4", &[sass(80, ' ')]);
         let image = Image::new(&[GPUS, COMPUTE, PATH]).layer("ADD rootfs", debian());

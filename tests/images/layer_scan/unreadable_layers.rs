@@ -10,7 +10,7 @@ use crate::layer_scan::test_repository::{code, err, out};
 use crate::layer_scan::{PATH, STARTS, both, debian, library, repository, scan, with_torch};
 
 #[test]
-fn a_layer_that_cannot_be_read_is_an_error_in_every_format_and_one_left_out_is_none() {
+fn unreadable_layer_is_an_error_in_every_format_but_skipped_is_not() {
     let whole = with_torch(&[sass(80, ' '), sass(90, ' ')]);
     let broken = with_torch(&[sass(80, ' ')]);
     let repository = repository(&[("whole", &whole), ("broken", &broken)]);
@@ -55,7 +55,7 @@ fn stored(env: &[&str], layer: Layer) -> Value {
 }
 
 #[test]
-fn a_library_under_the_name_of_data_counts_where_a_link_gives_it_another() {
+fn library_named_like_data_counts_through_a_library_link() {
     let library = || library(&[sass(80, ' '), ptx(80, (8, 4))]);
     let store = || Layer::new().file("/store/ab12.dat", &library());
     for (what, layer) in [
@@ -79,7 +79,7 @@ fn a_library_under_the_name_of_data_counts_where_a_link_gives_it_another() {
 }
 
 #[test]
-fn a_hard_link_to_a_file_that_is_taken_away_is_told() {
+fn hard_link_to_a_removed_file_is_reported() {
     let code = || Layer::new().file("/opt/app/libk.so", &library(&[sass(80, ' '), ptx(80, (8, 4))]));
     let link = || Layer::new().hard("/srv/libk2.so", "/opt/app/libk.so");
     let of = |upper: Layer| {
@@ -103,7 +103,7 @@ fn notes(report: &Value) -> String {
 }
 
 #[test]
-fn files_that_are_not_read_are_told_and_count_where_something_speaks_of_a_gpu() {
+fn unread_linked_files_are_reported_and_count_only_with_gpu_hints() {
     // What nothing loads under any name is not read, and neither is a link to it.
     let unread = |path: &str| Layer::new().file("/store/a.o", &library(&[sass(80, ' ')])).hard(path, "/store/a.o");
     for (what, env, path, counts) in [

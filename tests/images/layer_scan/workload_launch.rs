@@ -75,7 +75,7 @@ const COMPOSE: &str = r#"services:
 "#;
 
 #[test]
-fn a_compose_file_says_who_hands_out_gpus_whatever_the_pool_says() {
+fn compose_launch_method_overrides_the_pool() {
     let (repository, registry) = images();
     repository.file("fleet.toml", &fleet(&["docker-gpus", "nvidia-runtime", "open"]));
     let report = scan(&repository, &registry, COMPOSE);
@@ -136,7 +136,7 @@ spec:
 "#;
 
 #[test]
-fn a_pod_that_asks_no_device_plugin_gets_what_its_environment_names() {
+fn pod_without_device_plugin_request_gets_gpus_from_its_environment() {
     let (repository, registry) = images();
     repository.file("fleet.toml", &fleet(&["kubernetes", "open"]));
     let report = scan(&repository, &registry, PODS);
@@ -155,7 +155,7 @@ fn a_pod_that_asks_no_device_plugin_gets_what_its_environment_names() {
 }
 
 #[test]
-fn variables_that_stand_elsewhere_are_told_as_such() {
+fn variables_from_env_from_are_reported_as_unread() {
     let (repository, registry) = images();
     repository.file("fleet.toml", &fleet(&["kubernetes"]));
     let pod = |from: &str| {

@@ -189,7 +189,7 @@ fn names() -> Vec<Row> {
 }
 
 #[test]
-fn each_small_fault_ends_as_it_should() {
+fn each_small_fault_has_its_expected_result() {
     let mut wrong = Vec::new();
     for (name, bytes, comes) in packings().into_iter().chain(headers()).chain(names()) {
         let found = read(&bytes);
@@ -212,7 +212,7 @@ fn each_small_fault_ends_as_it_should() {
 }
 
 #[test]
-fn other_bytes_than_announced_are_an_error_however_they_are_packed() {
+fn layer_not_matching_its_descriptor_is_an_error_in_every_packing() {
     let plain = small().end();
     for packed in [plain.clone(), gzip(&plain), zstd(&plain), b"garbage".to_vec(), Vec::new()] {
         let sound = described(packed.as_slice());

@@ -196,7 +196,7 @@ fn the_watcher_sees_progress_and_ends_the_reading_at_once() {
 }
 
 #[test]
-fn an_archive_whose_builder_did_not_end_it_is_read_to_its_last_byte() {
+fn archive_without_end_marker_is_read_to_its_last_byte() {
     let whole = Archive::default().file("etc/ld.so.conf.d/x.conf", "/opt/x").0;
     // One header, the text, and nothing behind it: umoci leaves such layers.
     for end in [518, 519, 700, 1023, 1024] {

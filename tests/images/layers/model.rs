@@ -128,7 +128,7 @@ fn layer(random: &mut Random, index: usize, below: &mut Files) -> Archive {
 }
 
 #[test]
-fn random_layers_come_to_what_the_model_says() {
+fn random_layers_merge_like_the_model() {
     let mut kept = 0;
     for seed in 0..3000 {
         let mut random = Random(seed);

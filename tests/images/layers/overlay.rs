@@ -86,7 +86,7 @@ fn of_two_in_one_layer_the_later_counts() {
 }
 
 #[test]
-fn an_entry_behind_a_link_of_its_layer_lands_where_the_link_leads() {
+fn entry_below_a_link_is_placed_at_the_link_target() {
     let upper = new().directory("usr/lib/").link("lib", "usr/lib").link("x", "/lib").file("lib/a.so", "");
     let tree = tree(vec![upper.file("x/b.so", "").file("x/.wh.c.so", "")]);
     assert_eq!(paths(&tree), [("/lib", 0), ("/usr/lib/a.so", 0), ("/usr/lib/b.so", 0), ("/x", 0)]);
@@ -106,7 +106,7 @@ fn a_link_in_circles_is_borne() {
 }
 
 #[test]
-fn hard_links_share_what_their_file_says() {
+fn hard_links_share_the_contents_of_their_file() {
     let conf = "etc/ld.so.conf.d/a.conf";
     let (one, two) = ("etc/ld.so.conf.d/b.conf", "etc/ld.so.conf.d/c.conf");
     let below = new().file(conf, "/opt").hard(one, conf);
@@ -119,7 +119,7 @@ fn hard_links_share_what_their_file_says() {
 }
 
 #[test]
-fn hard_links_to_what_was_not_read_are_told() {
+fn hard_links_to_unread_files_are_reported() {
     let conf = "etc/ld.so.conf.d/a.conf";
     let unread = read(&new().file("store/1.txt", "/opt").hard(conf, "store/1.txt").end()).expect("a layer");
     assert_eq!(unread.entries[&format!("/{conf}")].kind, EntryKind::Present);

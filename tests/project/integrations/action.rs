@@ -95,7 +95,7 @@ fn category(with: &BTreeMap<String, String>) -> String {
 }
 
 #[test]
-fn two_fleets_in_one_workflow_are_kept_apart() {
+fn two_fleets_in_one_workflow_have_separate_categories() {
     for (given, expected) in
         [(None, "imagelint/check/"), (Some("serving"), "imagelint/serving/"), (Some(""), "imagelint/check/")]
     {
@@ -107,7 +107,7 @@ fn two_fleets_in_one_workflow_are_kept_apart() {
 }
 
 #[test]
-fn findings_fail_the_job_after_they_were_handed_over() {
+fn findings_fail_the_job_after_the_sarif_upload() {
     let job = Job::new();
     job.repository.file("Dockerfile", REFUSED);
     let done = job.run();
@@ -151,7 +151,7 @@ fn an_invalid_fleet_and_an_empty_repository_fail() {
 }
 
 #[test]
-fn a_pull_request_gets_one_comment_that_is_replaced() {
+fn pull_request_gets_one_comment_updated_in_place() {
     let job = Job::new().pull_request("false").with("inputs.sarif", "false");
     let done = job.run();
     assert!(!done.failed && done.used.is_empty(), "{}", done.text);
@@ -196,7 +196,7 @@ fn options(command: &str) -> BTreeMap<String, bool> {
 }
 
 #[test]
-fn every_argument_that_both_commands_have_reaches_the_comparison() {
+fn arguments_common_to_both_commands_are_passed_to_compare() {
     let (check, compare) = (options("check"), options("compare"));
     // What the action says itself, what paints, and what reads a second time what can be read once.
     let own = ["--fail-on", "--format", "--color", "--help", "--password-stdin"];
@@ -214,7 +214,7 @@ fn every_argument_that_both_commands_have_reaches_the_comparison() {
 }
 
 #[test]
-fn the_comment_also_says_what_the_change_does() {
+fn comment_includes_the_comparison_with_the_base() {
     let base = "0123456789012345678901234567890123456789";
     let event = || Job::new().pull_request("false").with("github.event.pull_request.base.sha", base);
     let log = r#"echo "$*" >>"$HOME/compare.log"; echo "pool old breaks""#;
@@ -253,7 +253,7 @@ fn the_comment_also_says_what_the_change_does() {
 }
 
 #[test]
-fn forks_and_those_who_want_none_get_no_comment() {
+fn forks_and_opted_out_jobs_get_no_comment() {
     for job in [Job::new().pull_request("true"), Job::new().pull_request("false").with("inputs.comment", "false")] {
         let done = job.run();
         assert!(!done.failed, "{}", done.text);
@@ -285,7 +285,7 @@ fn a_long_report_is_cut_for_the_comment_and_whole_in_the_summary() {
 }
 
 #[test]
-fn nothing_that_comes_from_outside_is_run() {
+fn untrusted_inputs_are_never_executed() {
     let evil = "$(touch owned)`touch owned`'\";touch owned;#";
     for name in ["inputs.paths", "inputs.fleet", "inputs.fail-on", "inputs.category", "inputs.arguments"] {
         let job = Job::new().pull_request("false").with(name, evil);
@@ -354,7 +354,7 @@ fn without_a_program_the_revision_of_the_action_is_built_and_kept() {
 }
 
 #[test]
-fn the_action_is_as_it_should_be() {
+fn action_file_follows_its_conventions() {
     let action = own_yaml("action.yml");
     let text = crate::integrations::own("action.yml");
     for (name, input) in action["inputs"].as_object().expect("inputs") {

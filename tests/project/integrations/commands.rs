@@ -193,7 +193,7 @@ fn an_error_message_contains_the_next_step() {
 }
 
 #[test]
-fn a_mistyped_value_suggests_the_one_that_was_meant() {
+fn mistyped_value_gets_a_suggestion() {
     let repository = TestRepository::new();
     let fleet = |line: &str| repository.file("typo.toml", &format!("[[pool]]\nname = \"a\"\ngpu = \"A100\"\n{line}\n"));
     for (line, help) in [

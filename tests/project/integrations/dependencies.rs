@@ -57,7 +57,7 @@ fn met(expression: &str, allowed: &[String]) -> bool {
 }
 
 #[test]
-fn licences_are_those_that_the_policy_allows() {
+fn licences_are_allowed_by_the_policy() {
     let allowed = allowed();
     let packages = packages();
     assert!(packages.len() > 100, "{}", packages.len());
@@ -119,7 +119,7 @@ fn every_place_names_the_same_rust_and_licence() {
 }
 
 #[test]
-fn documents_for_maintainers_name_files_that_there_are() {
+fn maintainer_documents_name_existing_files() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut seen = 0;
     for document in ["CONTRIBUTING.md", "SECURITY.md"] {

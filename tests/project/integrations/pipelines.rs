@@ -24,13 +24,13 @@ fn python(pattern: &Value) -> Regex {
 }
 
 /// Whether pre-commit hands a path to the hook for changed files.
-fn taken(path: &str) -> bool {
+fn hook_matches(path: &str) -> bool {
     let hook = hook("imagelint");
     python(&hook["files"]).is_match(path.as_bytes()) && !python(&hook["exclude"]).is_match(path.as_bytes())
 }
 
 #[test]
-fn the_hook_takes_the_dockerfiles_that_a_folder_gives() {
+fn hook_matches_the_same_dockerfiles_as_a_directory_search() {
     let names = [
         "Dockerfile",
         "dockerfile",
@@ -60,7 +60,7 @@ fn the_hook_takes_the_dockerfiles_that_a_folder_gives() {
         place.file(&format!("{folder}/{name}"), if name.ends_with("toml") { "" } else { "FROM scratch\n" });
         let listed = out(&place.run(&["check", "--show-files", &folder]));
         let found = listed.contains(&format!("{folder}/{name}"));
-        assert_eq!(taken(&format!("{folder}/{name}")), found, "{name}: {listed}");
+        assert_eq!(hook_matches(&format!("{folder}/{name}")), found, "{name}: {listed}");
     }
 }
 
@@ -107,18 +107,18 @@ fn the_hook_takes_lists_of_packages_and_no_other_text() {
     );
     let place = TestRepository::empty();
     for name in lists {
-        assert!(taken(name), "{name}");
+        assert!(hook_matches(name), "{name}");
         // What is handed over and that no Dockerfile reads stops no commit.
         place.file(name, "");
         assert_eq!(code(&place.run(&["check", name])), 0, "{name}");
     }
     for name in others {
-        assert!(!taken(name), "{name}");
+        assert!(!hook_matches(name), "{name}");
     }
 }
 
 #[test]
-fn hooks_run_commands_that_there_are() {
+fn hooks_run_existing_commands() {
     for id in ["imagelint", "imagelint-all"] {
         let hook = hook(id);
         let entry: Vec<&str> = hook["entry"].as_str().expect("an entry").split(' ').collect();
@@ -242,7 +242,7 @@ fn hooks_are_built_once_with_the_toolchain_and_the_lock_file_of_the_repository()
 }
 
 #[test]
-fn the_gitlab_example_leaves_the_reports_that_it_promises() {
+fn gitlab_example_writes_its_declared_reports() {
     let job = own_yaml("examples/ci/gitlab.yml")["imagelint"].clone();
     let place = TestRepository::new();
     place.file("Dockerfile", REFUSED);
@@ -268,7 +268,7 @@ fn the_gitlab_example_leaves_the_reports_that_it_promises() {
 }
 
 #[test]
-fn the_workflow_gives_the_action_inputs_that_it_has_and_permissions_that_it_needs() {
+fn github_example_uses_existing_inputs_and_required_permissions() {
     let workflow = own_yaml("examples/ci/github.yml");
     let inputs = own_yaml("action.yml")["inputs"].clone();
     let steps = workflow["jobs"]["imagelint"]["steps"].as_array().expect("steps").clone();

@@ -51,7 +51,7 @@ fn printed(arguments: &str, folder: &Path) -> String {
 }
 
 /// What a block has to show: the file that the line before it names, or what its command prints.
-fn wanted(block: &Block) -> Option<String> {
+fn expected_content(block: &Block) -> Option<String> {
     let file = block.before.strip_prefix("<!-- file: ").and_then(|rest| rest.strip_suffix(" -->"));
     if let Some(file) = file {
         return Some(own(file));
@@ -61,12 +61,12 @@ fn wanted(block: &Block) -> Option<String> {
 }
 
 #[test]
-fn the_readme_shows_what_the_program_prints() {
+fn readme_matches_the_program_output() {
     let readme = own("README.md");
     let mut renewed = readme.clone();
     let (mut files, mut outputs) = (0, 0);
     for block in blocks(&readme) {
-        let Some(wanted) = wanted(&block) else { continue };
+        let Some(wanted) = expected_content(&block) else { continue };
         let count = if block.language == "console" { &mut outputs } else { &mut files };
         *count += 1;
         let (head, end) = (format!("{}\n```{}\n", block.before, block.language), "```\n");
@@ -140,7 +140,7 @@ fn the_test_command_of_the_readme_is_the_one_of_the_checks() {
 }
 
 #[test]
-fn the_pictures_of_the_demo_are_what_the_program_prints() {
+fn demo_pictures_match_the_program_output() {
     let done = Command::new("python3")
         .args(["docs/demo", "--check", imagelint_program().to_str().expect("UTF-8")])
         .current_dir(root())

@@ -193,7 +193,7 @@ fn the_other_files_are_plain() {
 }
 
 #[test]
-fn the_limits_find_what_is_over_them() {
+fn style_limits_find_violations() {
     let long = "word ".repeat(LONGEST + 1);
     for (text, found) in [
         ("A short sentence. Another short one.", ""),

@@ -3,7 +3,7 @@
 use imagelint::report::model::Report;
 use serde_json::Value;
 
-use crate::formats::{full, json, told, xml};
+use crate::formats::{full, json, rendered_report, xml};
 
 /// What somebody might call a file, a pool or a package.
 const HOSTILE: &str = "x\u{1b}]0;t\u{7}\u{1b}[31m\n::error::owned%0A\r\n##[add-mask]x]]>--><script>alert(1)</script>\
@@ -53,7 +53,7 @@ fn nothing_hostile_reaches_a_terminal() {
     for format in
         ["concise", "ndjson", "sarif", "github", "gitlab", "rdjsonl", "checkstyle", "junit", "markdown", "html"]
     {
-        let text = told(format, &report);
+        let text = rendered_report(format, &report);
         let bad = text.chars().find(|c| *c != '\n' && (c.is_control() || "\u{202e}\u{2028}".contains(*c)));
         assert_eq!(bad, None, "{format}");
         assert!(text.contains("alert(1)"), "{format} tells it all the same");
@@ -63,7 +63,7 @@ fn nothing_hostile_reaches_a_terminal() {
 #[test]
 fn nothing_hostile_is_a_command_to_a_runner() {
     let report = hostile();
-    let github = told("github", &report);
+    let github = rendered_report("github", &report);
     assert_eq!(github.lines().count(), 3, "{github}");
     for line in github.lines() {
         let (command, rest) = line.split_once(" file=").expect("a command");
@@ -76,7 +76,7 @@ fn nothing_hostile_is_a_command_to_a_runner() {
     let mut report = report;
     report.errors[0].input = "::error::x ##[error]y".to_owned();
     report.errors[0].location = None;
-    let concise = told("concise", &report);
+    let concise = rendered_report("concise", &report);
     assert_eq!(concise.lines().count(), 3);
     for line in concise.lines() {
         assert!(!line.trim_start().starts_with("::") && !line.starts_with("##["), "{line}");
@@ -84,21 +84,21 @@ fn nothing_hostile_is_a_command_to_a_runner() {
 }
 
 #[test]
-fn nothing_hostile_leaves_its_string_or_element() {
+fn hostile_text_stays_inside_its_string_or_element() {
     let report = hostile();
-    let sarif = json(&told("sarif", &report));
+    let sarif = json(&rendered_report("sarif", &report));
     for result in sarif["runs"][0]["results"].as_array().expect("results") {
         let uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str().expect("a URI");
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/%".contains(&byte);
         assert!(uri.bytes().all(allowed), "{uri}");
         assert!(!result["message"]["text"].as_str().expect("words").contains("]("), "no link");
     }
-    assert_eq!(json(&told("gitlab", &report)).as_array().map(Vec::len), Some(3));
-    assert_eq!(told("rdjsonl", &report).lines().map(json).count(), 3);
-    assert_eq!(told("ndjson", &report).lines().map(json).count(), 4);
-    assert_eq!(xml::elements(&told("checkstyle", &report)).len(), 7);
+    assert_eq!(json(&rendered_report("gitlab", &report)).as_array().map(Vec::len), Some(3));
+    assert_eq!(rendered_report("rdjsonl", &report).lines().map(json).count(), 3);
+    assert_eq!(rendered_report("ndjson", &report).lines().map(json).count(), 4);
+    assert_eq!(xml::elements(&rendered_report("checkstyle", &report)).len(), 7);
     let count = |format: &str, report: &Report, name: &str| {
-        xml::elements(&told(format, report)).into_iter().filter(|one| one.name == name).count()
+        xml::elements(&rendered_report(format, report)).into_iter().filter(|one| one.name == name).count()
     };
     for name in ["testsuite", "testcase", "failure", "skipped", "error"] {
         assert_eq!(count("junit", &report, name), count("junit", &full(), name), "{name}");
@@ -107,7 +107,7 @@ fn nothing_hostile_leaves_its_string_or_element() {
 
 #[test]
 fn nothing_hostile_is_markup_in_a_comment() {
-    let text = told("markdown", &hostile());
+    let text = rendered_report("markdown", &hostile());
     let bars = |line: &str| line.replace("\\|", "").matches('|').count();
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
     assert_eq!(rows.len(), 3, "{text}");
@@ -138,9 +138,9 @@ fn nothing_hostile_is_markup_in_a_comment() {
 }
 
 #[test]
-fn the_page_holds_its_data_and_asks_nobody() {
+fn html_page_is_self_contained() {
     for report in [full(), hostile()] {
-        let page = told("html", &report);
+        let page = rendered_report("html", &report);
         assert_eq!(page.matches("<script").count(), 2);
         assert_eq!(page.matches("</script>").count(), 2);
         let (before, rest) = page.split_once("id=\"data\">").expect("data");
@@ -158,7 +158,11 @@ fn the_page_holds_its_data_and_asks_nobody() {
         };
         let failing = cell(0, 0);
         assert_eq!((&failing["fate"], &failing["outcome"]), (&"fails".into(), &"insufficient-driver".into()));
-        assert_eq!(failing["chains"].as_array().map(Vec::len), Some(2), "hosts with the same steps are told once");
+        assert_eq!(
+            failing["chains"].as_array().map(Vec::len),
+            Some(2),
+            "hosts with the same steps are rendered_report once"
+        );
         let chain =
             &data["chains"][usize::try_from(failing["chains"][0][2].as_u64().expect("a chain")).expect("small")];
         assert_eq!(chain.as_array().map(Vec::len), Some(2));

@@ -26,7 +26,7 @@ mod hostile;
 mod xml;
 
 /// A report in a format.
-fn told(format: &str, report: &Report) -> String {
+fn rendered_report(format: &str, report: &Report) -> String {
     let mut sources = Sources::default();
     sources.add(SourceText::new("Dockerfile", DOCKERFILE));
     sources.add(SourceText::new("fleet.toml", FLEET));
@@ -103,7 +103,7 @@ fn every_format_renders_the_report_like_its_snapshot() {
     for format in
         ["concise", "ndjson", "sarif", "github", "gitlab", "rdjsonl", "checkstyle", "junit", "markdown", "summary"]
     {
-        let text = told(format, &full());
+        let text = rendered_report(format, &full());
         let text = match format {
             "sarif" => serde_json::to_string_pretty(&json(&text)).expect("JSON"),
             _ => text,
@@ -113,31 +113,31 @@ fn every_format_renders_the_report_like_its_snapshot() {
 }
 
 #[test]
-fn a_finding_on_the_fleet_alone_names_its_image() {
+fn finding_located_only_in_the_fleet_names_its_image() {
     let mut report = sample();
     report.subjects[0].findings[0].locations.retain(|place| place.kind == LocationKind::Fleet);
     let formats = ["concise", "sarif", "github", "gitlab", "rdjsonl", "checkstyle", "junit", "markdown"];
     let named = |format: &str, report: &Report| {
-        let text = told(format, report);
+        let text = rendered_report(format, report);
         let lines: Vec<&str> = text.lines().filter(|line| line.contains("CUDA 12.4 will not start")).collect();
         assert!(!lines.is_empty(), "{format}: {text}");
         lines.iter().any(|line| line.contains("Dockerfile (serve)"))
     };
     for format in formats {
-        assert!(named(format, &report), "{format}: {}", told(format, &report));
+        assert!(named(format, &report), "{format}: {}", rendered_report(format, &report));
     }
-    assert!(told("concise", &report).starts_with(
+    assert!(rendered_report("concise", &report).starts_with(
         "fleet.toml:4:10: error driver-older-than-runtime: Dockerfile (serve): CUDA 12.4 will not start on pool"
     ));
     // One with a line of the image says enough by it.
     for format in formats.into_iter().filter(|format| *format != "sarif") {
-        assert!(!named(format, &sample()), "{format}: {}", told(format, &sample()));
+        assert!(!named(format, &sample()), "{format}: {}", rendered_report(format, &sample()));
     }
 }
 
 #[test]
-fn sarif_has_what_code_scanning_asks_for() {
-    let log = json(&told("sarif", &full()));
+fn sarif_meets_code_scanning_requirements() {
+    let log = json(&rendered_report("sarif", &full()));
     assert_eq!(log["version"], "2.1.0");
     assert!(log["$schema"].as_str().expect("a schema").ends_with("/sarif-schema-2.1.0.json"));
     let run = &log["runs"][0];
@@ -180,12 +180,12 @@ fn sarif_has_what_code_scanning_asks_for() {
 }
 
 #[test]
-fn sarif_stops_where_readers_would_refuse_it() {
+fn sarif_stops_at_the_result_limit() {
     let mut report = sample();
     let mut finding = report.subjects[0].findings[0].clone();
     finding.locations.clear();
     report.subjects[0].findings = vec![finding; 25_003];
-    let run = json(&told("sarif", &report))["runs"][0].clone();
+    let run = json(&rendered_report("sarif", &report))["runs"][0].clone();
     assert_eq!(run["results"].as_array().map(Vec::len), Some(25_000));
     let notes = run["invocations"][0]["toolExecutionNotifications"].as_array().expect("notes").clone();
     assert_eq!(notes[1]["message"]["text"], "omitted here: 3 more findings");
@@ -195,7 +195,7 @@ fn sarif_stops_where_readers_would_refuse_it() {
 fn rules_of_sarif_come_from_their_pages() {
     let mut report = sample();
     report.subjects[0].findings[0].rule = "refused".to_owned();
-    let rule = json(&told("sarif", &report))["runs"][0]["tool"]["driver"]["rules"][0].clone();
+    let rule = json(&rendered_report("sarif", &report))["runs"][0]["tool"]["driver"]["rules"][0].clone();
     let help = rule["help"]["markdown"].as_str().expect("help");
     assert!(help.starts_with("## What goes wrong\n\nThe container toolkit reads the variables of the image, finds that the node does not satisfy them, and stops."), "{help}");
     assert!(help.contains("NVIDIA_DISABLE_REQUIRE") && !help.contains("toml fleet"), "{help}");
@@ -204,7 +204,7 @@ fn rules_of_sarif_come_from_their_pages() {
 
 #[test]
 fn github_shows_ten_and_counts_the_rest() {
-    let lines = |report: &Report| told("github", report).lines().map(str::to_owned).collect::<Vec<_>>();
+    let lines = |report: &Report| rendered_report("github", report).lines().map(str::to_owned).collect::<Vec<_>>();
     let few = lines(&full());
     assert_eq!(few.len(), 3);
     let end = 5 + BASE.len();
@@ -231,7 +231,7 @@ fn github_shows_ten_and_counts_the_rest() {
 
 #[test]
 fn gitlab_gets_an_array_with_fingerprints() {
-    let list = json(&told("gitlab", &full()));
+    let list = json(&rendered_report("gitlab", &full()));
     let list = list.as_array().expect("an array");
     let severities: Vec<_> = list.iter().map(|issue| issue["severity"].as_str().expect("a word")).collect();
     assert_eq!(severities, ["major", "minor", "critical"]);
@@ -241,12 +241,12 @@ fn gitlab_gets_an_array_with_fingerprints() {
     let mut report = full();
     report.subjects.iter_mut().for_each(|subject| subject.findings.clear());
     report.errors.clear();
-    assert_eq!(told("gitlab", &report), "[]\n");
+    assert_eq!(rendered_report("gitlab", &report), "[]\n");
 }
 
 #[test]
 fn reviewdog_gets_ranges_related_places_and_suggestions() {
-    let text = told("rdjsonl", &full());
+    let text = rendered_report("rdjsonl", &full());
     let lines: Vec<Value> = text.lines().map(json).collect();
     assert_eq!(lines.len(), 3);
     let range = serde_json::json!({"start": {"line": 2, "column": 6}, "end": {"line": 2, "column": 6 + BASE.len()}});
@@ -262,8 +262,8 @@ fn formats_with_edits_contain_only_fixes_that_help_and_break_no_pool() {
     let with = |change: fn(&mut Fix)| {
         let mut report = full();
         change(&mut report.subjects[0].findings[0].fixes[0]);
-        let line = told("rdjsonl", &report).lines().next().map(json).expect("a line");
-        let log = json(&told("sarif", &report));
+        let line = rendered_report("rdjsonl", &report).lines().next().map(json).expect("a line");
+        let log = json(&rendered_report("sarif", &report));
         [line["suggestions"].is_array(), log["runs"][0]["results"][0]["fixes"].is_array()]
     };
     for (change, expected) in [
@@ -276,7 +276,7 @@ fn formats_with_edits_contain_only_fixes_that_help_and_break_no_pool() {
     ] {
         assert_eq!(with(change), expected);
     }
-    let text = told("sarif", &full());
+    let text = rendered_report("sarif", &full());
     assert!(text.contains("take an older tag (unsafe; starts on desk-3090)"), "{text}");
 }
 
@@ -290,7 +290,7 @@ fn reviewdog_gets_several_changes_of_a_file_as_one() {
     let suggestions = |edits: Vec<Edit>| {
         let mut report = full();
         report.subjects[0].findings[0].fixes[0].edits = edits;
-        json(told("rdjsonl", &report).lines().next().expect("a line"))["suggestions"].clone()
+        json(rendered_report("rdjsonl", &report).lines().next().expect("a line"))["suggestions"].clone()
     };
     let (from, next) = (DOCKERFILE.find(BASE).expect("the base"), DOCKERFILE.find(BASE).expect("it") + BASE.len());
     let between = &DOCKERFILE[next..next + 2];
@@ -314,7 +314,7 @@ fn reviewdog_gets_several_changes_of_a_file_as_one() {
 
 #[test]
 fn checkstyle_lists_errors_by_file() {
-    let all = xml::elements(&told("checkstyle", &full()));
+    let all = xml::elements(&rendered_report("checkstyle", &full()));
     let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["checkstyle", "file", "error", "file", "error", "file", "error"]);
     assert_eq!((all[1].get("name"), all[2].get("line"), all[2].get("column")), ("Dockerfile", "2", "6"));
@@ -324,8 +324,8 @@ fn checkstyle_lists_errors_by_file() {
 }
 
 #[test]
-fn junit_has_a_case_for_each_pool_and_fails_for_errors_alone() {
-    let all = xml::elements(&told("junit", &full()));
+fn junit_has_a_case_per_pool_and_fails_only_for_errors() {
+    let all = xml::elements(&rendered_report("junit", &full()));
     let suites: Vec<String> = all
         .iter()
         .filter(|one| one.name == "testsuite")
@@ -351,16 +351,16 @@ fn junit_has_a_case_for_each_pool_and_fails_for_errors_alone() {
 fn an_unknown_verdict_is_not_a_pass_in_junit() {
     let mut report = sample();
     report.subjects[0].findings.clear();
-    let text = told("junit", &report);
+    let text = rendered_report("junit", &report);
     let skipped: Vec<_> = xml::elements(&text).into_iter().filter(|one| one.name == "skipped").collect();
     assert_eq!(skipped[0].get("message"), "unknown");
     report.subjects[0].gpu_content = false;
-    let text = told("junit", &report);
+    let text = rendered_report("junit", &report);
     assert!(text.contains("no GPU content, nothing to check"), "{text}");
 }
 
 #[test]
-fn markdown_is_cut_with_a_word_before_a_forge_cuts_it_without() {
+fn markdown_is_truncated_with_a_note_below_the_comment_limit() {
     let mut report = sample();
     let subject = report.subjects[0].clone();
     report.subjects = (0..2_000)
@@ -371,7 +371,7 @@ fn markdown_is_cut_with_a_word_before_a_forge_cuts_it_without() {
             one
         })
         .collect();
-    let text = told("markdown", &report);
+    let text = rendered_report("markdown", &report);
     // Beside it a comparison has 24,000 bytes of the 65,536 characters of a comment.
     assert!((38_000..40_001).contains(&text.len()), "{}", text.len());
     assert!(MarkdownTarget::Comment.max_comparison_bytes() + 40_000 < 65_000);
@@ -386,14 +386,14 @@ fn markdown_is_cut_with_a_word_before_a_forge_cuts_it_without() {
         "{items}"
     );
     assert!(rows > 100 && items > 50);
-    let text = told("summary", &report);
+    let text = rendered_report("summary", &report);
     let all = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
     assert_eq!((all("| `services/"), all("- **error**"), text.contains("omitted")), (2_000, 2_000, false));
     assert!(text.len() < 1 << 20, "{}", text.len());
 }
 
 #[test]
-fn a_page_for_many_images_stays_small() {
+fn html_page_for_many_images_stays_small() {
     let mut report = sample();
     let (subject, pool) = (report.subjects[0].clone(), report.fleet.pools[0].clone());
     let verdict = subject.verdicts[0].clone();
@@ -421,6 +421,6 @@ fn a_page_for_many_images_stays_small() {
             one
         })
         .collect();
-    let page = told("html", &report);
+    let page = rendered_report("html", &report);
     assert!(page.len() < 500_000, "{} bytes", page.len());
 }

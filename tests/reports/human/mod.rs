@@ -25,7 +25,7 @@ fn a_report_stripped_for_the_human_format_looks_the_same() {
     assert!(size(&thin) < size(&whole), "something of it is left out");
     for verbose in [false, true] {
         let options = HumanOptions { verbose, ..options(100) };
-        assert_eq!(told(&thin, &options), told(&whole, &options));
+        assert_eq!(human_report(&thin, &options), human_report(&whole, &options));
     }
 }
 
@@ -41,7 +41,7 @@ fn options(width: usize) -> HumanOptions<'static> {
     }
 }
 
-fn told(report: &Report, options: &HumanOptions<'_>) -> String {
+fn human_report(report: &Report, options: &HumanOptions<'_>) -> String {
     let mut out = Vec::new();
     write_human(report, &texts(), options, &mut out).expect("a vector takes everything");
     String::from_utf8(out).expect("UTF-8")
@@ -56,12 +56,12 @@ fn reasons(report: &Report, pool: Option<&str>) -> String {
 
 #[test]
 fn a_person_reads_the_matrix_then_frames() {
-    insta::assert_snapshot!("wide", told(&sample(), &options(100)));
+    insta::assert_snapshot!("wide", human_report(&sample(), &options(100)));
 }
 
 #[test]
 fn a_narrow_terminal_gets_ascii_and_short_cells() {
-    insta::assert_snapshot!("narrow", told(&sample(), &HumanOptions { ascii: true, ..options(60) }));
+    insta::assert_snapshot!("narrow", human_report(&sample(), &HumanOptions { ascii: true, ..options(60) }));
 }
 
 #[test]
@@ -70,9 +70,9 @@ fn why_tells_hosts_steps_and_facts() {
 }
 
 #[test]
-fn colours_come_only_where_asked() {
-    assert!(!told(&sample(), &options(100)).contains('\u{1b}'));
-    let painted = told(&sample(), &HumanOptions { color: true, ..options(100) });
+fn colours_are_used_only_if_requested() {
+    assert!(!human_report(&sample(), &options(100)).contains('\u{1b}'));
+    let painted = human_report(&sample(), &HumanOptions { color: true, ..options(100) });
     for part in ["\u{1b}[31m✗ insufficient-driver\u{1b}[0m", "\u{1b}[32m✓ starts (PTX JIT)\u{1b}[0m"] {
         assert!(painted.contains(part), "{painted}");
     }
@@ -87,20 +87,20 @@ fn images_without_gpu_content_are_not_mentioned() {
         subject.findings.clear();
     }
     let line = "checked 2 images: no GPU content found (list files: --show-files)\n";
-    assert_eq!(told(&report, &options(100)), line);
+    assert_eq!(human_report(&report, &options(100)), line);
     let verbose = HumanOptions { verbose: true, ..options(100) };
-    assert_eq!(told(&report, &verbose), "no GPU content in 2 images: nothing to check\n");
+    assert_eq!(human_report(&report, &verbose), "no GPU content in 2 images: nothing to check\n");
     for verdict in &mut report.subjects[1].verdicts {
         verdict.message = "no GPU is used: JAX_PLATFORMS=cpu switches the GPU off".to_owned();
     }
     let off = format!("nvcr.io/app:1: no GPU is used: JAX_PLATFORMS=cpu switches the GPU off\n{line}");
-    assert_eq!(told(&report, &options(100)), off);
+    assert_eq!(human_report(&report, &options(100)), off);
     report = sample();
     report.errors.clear();
     report.subjects[0].gpu_content = false;
     report.subjects[0].findings.clear();
     assert_eq!(
-        told(&report, &options(100)),
+        human_report(&report, &options(100)),
         "nvcr.io/app:1\n\n  pool        GPU       driver      result\n  \
          desk-3090   RTX 3090  470.182.03  ✓ starts          minor version compatibility\n  \
          train-a100  A100      550.54.15   ✓ starts\n  edge        Orin      -           - not applicable\n\n\
@@ -110,7 +110,7 @@ fn images_without_gpu_content_are_not_mentioned() {
 }
 
 #[test]
-fn the_table_gives_the_reason_of_an_image_that_is_not_applicable() {
+fn table_shows_the_reason_for_not_applicable() {
     let mut report = sample();
     let subject = &mut report.subjects[1];
     for verdict in subject.verdicts.iter_mut().filter(|verdict| verdict.pool == "edge") {
@@ -118,7 +118,7 @@ fn the_table_gives_the_reason_of_an_image_that_is_not_applicable() {
     }
     report.subjects.truncate(2);
     report.subjects.remove(0);
-    let text = told(&report, &options(120));
+    let text = human_report(&report, &options(120));
     assert!(text.contains("- not applicable  no GPU is used: the package `cpuonly`"), "{text}");
 }
 
@@ -157,7 +157,7 @@ fn many_pools() -> Report {
 
 #[test]
 fn many_pools_of_several_images_are_one_table() {
-    let text = told(&many_pools(), &options(80));
+    let text = human_report(&many_pools(), &options(80));
     let table = "services/inference/models:\n                ";
     assert!(text.starts_with(table), "{text}");
     assert_eq!(text.matches("\none/Dockerfile  ").count(), 1, "{text}");
@@ -165,7 +165,7 @@ fn many_pools_of_several_images_are_one_table() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(text.contains("checked 2 images on 12 pools: all 2 fail on the same 4 pools\n"), "{text}");
     // With room for all of it, nothing is left out.
-    let wide = told(&many_pools(), &options(600));
+    let wide = human_report(&many_pools(), &options(600));
     assert!(wide.contains("\nservices/inference/models/one/Dockerfile  ") && !wide.contains(" +3"), "{wide}");
 }
 
@@ -174,12 +174,12 @@ fn unknown_verdicts_do_not_pass_silently() {
     let mut report = sample();
     report.errors.clear();
     report.subjects.iter_mut().for_each(|subject| subject.findings.clear());
-    let text = told(&report, &options(100));
+    let text = human_report(&report, &options(100));
     assert!(text.ends_with("checked 2 images on 3 pools: 1 of 2 fails on desk-3090\n"), "{text}");
 }
 
 #[test]
-fn one_cause_is_told_once_with_all_that_share_it() {
+fn shared_cause_is_shown_once_with_all_images() {
     let mut report = sample();
     report.errors.clear();
     let mut open = report.subjects[0].findings[0].clone();
@@ -190,7 +190,7 @@ fn one_cause_is_told_once_with_all_that_share_it() {
     open.pools = vec!["a".to_owned(), "b".to_owned()];
     report.subjects[0].findings = vec![open.clone()];
     report.subjects[1].findings = vec![open.clone(), Finding { message: "cannot tell: other".to_owned(), ..open }];
-    let text = told(&report, &options(100));
+    let text = human_report(&report, &options(100));
     assert_eq!(text.matches("the base is not known").count(), 1, "{text}");
     assert_eq!(text.matches("help: scan it").count(), 2, "{text}");
     let head = "\nwarning[undetermined]: cannot tell: the base is not known\n --> Dockerfile:2:6\n";
@@ -199,18 +199,18 @@ fn one_cause_is_told_once_with_all_that_share_it() {
     assert!(text.contains("/rules/undetermined.html\n"), "{text}");
     assert!(text.ends_with("2 warnings\n"), "{text}");
     report.subjects[1].gpu_content = false;
-    let text = told(&report, &options(100));
+    let text = human_report(&report, &options(100));
     assert!(!text.contains("cannot tell: other"), "nothing of an image without GPU content: {text}");
 }
 
 #[test]
-fn notes_are_told_once_with_their_pools_and_unseen_code_gets_no_tick() {
+fn notes_are_shown_once_with_pools_and_unseen_code_has_no_tick() {
     let mut report = sample();
     for verdict in report.subjects[1].verdicts.iter_mut().filter(|verdict| verdict.component.is_none()) {
         verdict.notes.push("component x fails on its own".to_owned());
         verdict.scenarios.clear();
     }
-    let text = told(&report, &options(100));
+    let text = human_report(&report, &options(100));
     let note = "note: nvcr.io/app:1: component x fails on its own (";
     assert_eq!(text.matches(note).count(), 1, "{text}");
     let step = &mut report.subjects[0].verdicts[0].scenarios[0].steps[0];
@@ -221,7 +221,7 @@ fn notes_are_told_once_with_their_pools_and_unseen_code_gets_no_tick() {
 }
 
 #[test]
-fn a_finding_tells_its_cause_then_what_a_user_sees_then_the_fix() {
+fn finding_shows_cause_then_symptom_then_fix() {
     let mut report = sample();
     let finding = &mut report.subjects[0].findings[0];
     finding.rule = "insufficient-driver".to_owned();
@@ -229,9 +229,9 @@ fn a_finding_tells_its_cause_then_what_a_user_sees_then_the_fix() {
     finding.symptom = Some("CUDA driver version is insufficient for CUDA runtime version".to_owned());
     let lines = "  = cause: CUDA 12 needs driver 525.60.13 or newer\n  = you will see: CUDA driver version is insufficient \
                  for CUDA runtime version\n  = help: move the pool to driver 525.60.13 or newer\n  = docs: https://";
-    let text = told(&report, &options(100));
+    let text = human_report(&report, &options(100));
     assert!(text.contains(lines) && text.contains("/rules/insufficient-driver.html\n"), "{text}");
-    for line in told(&report, &options(80)).lines().filter(|line| !line.contains("= docs:")) {
+    for line in human_report(&report, &options(80)).lines().filter(|line| !line.contains("= docs:")) {
         assert!(line.chars().count() <= 80, "{line}");
     }
 }
@@ -248,19 +248,19 @@ fn fifty_images_with_the_same_faults_are_two_findings() {
         tag.findings = vec![first.clone(), second.clone()];
         report.subjects.push(tag);
     }
-    let text = told(&report, &options(100));
+    let text = human_report(&report, &options(100));
     assert_eq!(text.matches("error[driver-older-than-runtime]").count(), 2, "{text}");
     assert!(text.contains("\nchecked 50 images on 3 pools, no failure found; 2 errors; "), "{text}");
     let images = "  = images: 50: nvcr.io/app:0, nvcr.io/app:1, nvcr.io/app:2 and 47 more\n";
     assert_eq!(text.matches(images).count(), 2, "{text}");
     // Other words, another place or other pools: another fault.
     report.subjects[7].findings[0].message = "not the same".to_owned();
-    let text = told(&report, &options(100));
+    let text = human_report(&report, &options(100));
     assert_eq!(text.matches("error[driver-older-than-runtime]").count(), 3, "{text}");
 }
 
 #[test]
-fn why_fits_a_screen_unless_every_step_is_asked_for() {
+fn why_output_fits_a_screen_by_default() {
     let mut out = Vec::new();
     let options = WhyOptions { pool: None, whole: false, color: false, width: 80 };
     write_why(&sample(), &options, &|_| Some("release notes (checked 2026-11-01)".to_owned()), &mut out)
@@ -360,12 +360,12 @@ fn the_built_in_fleet_is_named_as_such() {
     let mut report = sample();
     report.fleet.built_in = true;
     let line = "no fleet file: checked against built-in example pools; findings are warnings at most. Describe\n  yours: imagelint fleet init\n\n";
-    assert!(told(&report, &options(100)).starts_with(line));
-    assert!(!told(&sample(), &options(100)).contains("built-in"));
+    assert!(human_report(&report, &options(100)).starts_with(line));
+    assert!(!human_report(&sample(), &options(100)).contains("built-in"));
 }
 
 #[test]
-fn nothing_from_outside_reaches_the_terminal_as_it_is() {
+fn untrusted_text_is_escaped_for_the_terminal() {
     let evil = "a\u{1b}]8;;http://x\u{7}b\nc\u{202e}d";
     let shown = "a\\u{1b}]8;;http://x\\u{7}b\\nc\\u{202e}d";
     let text = serde_json::to_string(&sample()).expect("JSON");
@@ -436,14 +436,14 @@ fn regions_need_not_fit() {
     places.truncate(1);
     let region = places[0].region.as_mut().expect("a region");
     (region.start_byte, region.end_byte) = (DOCKERFILE.len(), DOCKERFILE.len());
-    let text = told(&report, &options(100));
+    let text = human_report(&report, &options(100));
     let drawn = " --> Dockerfile:3:34\n  3 | RUN pip install torch==2.4.0+cu124\n    \
                  |                                  ^ CUDA 12.4.1";
     assert!(text.contains(drawn), "{text}");
     for (start, end) in [(0, 0), (9_999, 3), (usize::MAX, usize::MAX), (0, usize::MAX), (15, 16), (16, 16)] {
         let region = report.subjects[0].findings[0].locations[0].region.as_mut().expect("a region");
         (region.start_byte, region.end_byte) = (start, end);
-        let text = told(&report, &options(100));
+        let text = human_report(&report, &options(100));
         assert!(text.contains("^ CUDA 12.4.1 comes from this tag"), "{start}..{end}: {text}");
     }
 }
@@ -475,7 +475,7 @@ fn no_pair_of_regions_panics() {
 }
 
 #[test]
-fn a_long_line_is_cut_and_keeps_its_line_and_column() {
+fn long_line_is_truncated_with_correct_line_and_column() {
     let mut report = sample();
     report.errors.clear();
     let text = format!("# one\nRUN {} pip install {}\n", "x".repeat(50_000), "y".repeat(50_000));
@@ -526,7 +526,7 @@ fn a_broken_pipe_is_returned_as_an_error() {
 }
 
 #[test]
-fn json_is_read_back_as_it_was_written() {
+fn json_report_round_trips() {
     let report = sample();
     let mut out = Vec::new();
     write_json(&report, &mut out).expect("a vector takes everything");

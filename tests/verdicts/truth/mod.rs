@@ -27,7 +27,7 @@ const REACHED_EXACT: usize = 53;
 const REACHED_MACRO_AVERAGE: f64 = 1.0;
 
 #[test]
-fn the_replay_says_what_happened() {
+fn replay_matches_public_reports() {
     let scored: Vec<Scored> = data::cases()
         .into_iter()
         .map(|case| {
@@ -48,7 +48,7 @@ fn the_replay_says_what_happened() {
 }
 
 #[test]
-fn the_reports_are_facts_that_can_be_checked() {
+fn reports_have_unique_ids_sources_and_valid_outcomes() {
     let cases = data::cases();
     let ids: BTreeSet<&str> = cases.iter().map(|case| case.report.id.as_str()).collect();
     assert_eq!(ids.len(), cases.len(), "an id is there twice");

@@ -134,20 +134,20 @@ impl<W: Workspace + Clone> LspSession<W> {
 
     /// Handles one message, and returns the messages to send.
     pub fn handle_message(&mut self, body: &[u8]) -> Vec<Value> {
-        let told = match ClientMessage::parse(body) {
+        let messages = match ClientMessage::parse(body) {
             ClientMessage::Request { id, method, params } => {
                 self.handle_request(&id, &method, params).into_iter().collect()
             }
             ClientMessage::Notification { method, params } => self.handle_notification(&method, params),
             ClientMessage::Response => Vec::new(),
-            ClientMessage::Broken(told) => {
+            ClientMessage::Broken(response) => {
                 let mut stale = self.mark_texts_unknown();
-                stale.push(told);
+                stale.push(response);
                 stale
             }
         };
         let mut all = std::mem::take(&mut self.outbox);
-        all.extend(told);
+        all.extend(messages);
         all
     }
 
@@ -237,10 +237,10 @@ impl<W: Workspace + Clone> LspSession<W> {
         self.outbox.extend(
             stale.map(|(id, _)| protocol::error_response(&id, protocol::CONTENT_MODIFIED, "the text was changed")),
         );
-        let alone = |document: &OpenDocument| {
+        let is_independent = |document: &OpenDocument| {
             matches!(self.document_kind(document), DocumentKind::Dockerfile | DocumentKind::Description)
         };
-        let one = uri.filter(|uri| self.open_documents.get(uri).is_some_and(alone));
+        let one = uri.filter(|uri| self.open_documents.get(uri).is_some_and(is_independent));
         let again = self.open_documents.iter().filter(|(own, document)| match one {
             Some(one) => *own == one || self.document_kind(document) == DocumentKind::List,
             None => self.document_kind(document) != DocumentKind::Other,
@@ -299,12 +299,12 @@ impl<W: Workspace + Clone> LspSession<W> {
     fn close(&mut self, uri: &str) -> Vec<Value> {
         let closed = self.open_documents.close(uri);
         self.pending_documents.remove(uri);
-        let told = self.diagnostics.remove(uri).unwrap_or_default();
+        let removed = self.diagnostics.remove(uri).unwrap_or_default();
         // Files that others read have the text on the disk again.
         if closed.is_some_and(|document| self.document_kind(&document) != DocumentKind::Other) {
             self.invalidate(None);
         }
-        let files: BTreeSet<String> = told.into_keys().chain([uri.to_owned()]).collect();
+        let files: BTreeSet<String> = removed.into_keys().chain([uri.to_owned()]).collect();
         files.into_iter().filter_map(|uri| self.publish_diagnostics(uri)).collect()
     }
 }

@@ -28,7 +28,7 @@ impl<W: Workspace + Clone> LspSession<W> {
     pub(super) fn handle_request(&mut self, id: &Value, method: &str, params: Value) -> Option<Value> {
         let answer = match (self.state, method) {
             (SessionState::New, "initialize") => match parse_params(params) {
-                Some(said) => protocol::response(id, &self.initialize(&said)),
+                Some(parsed) => protocol::response(id, &self.initialize(&parsed)),
                 None => protocol::error_response(id, protocol::INVALID_PARAMS, "invalid parameters of initialize"),
             },
             (SessionState::New, _) => {
@@ -65,9 +65,9 @@ impl<W: Workspace + Clone> LspSession<W> {
     }
 
     /// Negotiates the capabilities, and returns the result of `initialize`.
-    fn initialize(&mut self, said: &InitializeParams) -> Value {
+    fn initialize(&mut self, params: &InitializeParams) -> Value {
         self.state = SessionState::Running;
-        let capability = |path: &str| said.capabilities.pointer(path);
+        let capability = |path: &str| params.capabilities.pointer(path);
         let has = |path: &str| capability(path).and_then(Value::as_bool).unwrap_or(false);
         let words =
             |path: &str| capability(path).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
@@ -86,7 +86,7 @@ impl<W: Workspace + Clone> LspSession<W> {
             versioned: has("/workspace/workspaceEdit/documentChanges"),
             watches: has("/workspace/didChangeWatchedFiles/dynamicRegistration"),
         };
-        let folder = said.workspace_folders.iter().flatten().map(|folder| &folder.uri).chain(&said.root_uri).next();
+        let folder = params.workspace_folders.iter().flatten().map(|folder| &folder.uri).chain(&params.root_uri).next();
         if let Some(folder) = folder.and_then(|folder| uri::path_from_uri(folder)) {
             self.workspace.set_root_folder(&folder);
         }
@@ -111,27 +111,29 @@ impl<W: Workspace + Clone> LspSession<W> {
 
     /// Returns the response to a code action request, or `None` if it has to wait for a search.
     fn respond_to_code_action(&mut self, id: &Value, params: Value) -> Option<Value> {
-        let Some(asked) = parse_params::<CodeActionParams>(params) else {
+        let Some(action_params) = parse_params::<CodeActionParams>(params) else {
             return Some(protocol::error_response(id, protocol::INVALID_PARAMS, "invalid parameters"));
         };
         let nothing = || Some(protocol::response(id, &json!([])));
-        let wanted = asked.context.get("only").and_then(Value::as_array);
-        if wanted.is_some_and(|kinds| !kinds.iter().any(|kind| kind == "quickfix" || kind == "")) {
+        let requested_kinds = action_params.context.get("only").and_then(Value::as_array);
+        if requested_kinds.is_some_and(|kinds| !kinds.iter().any(|kind| kind == "quickfix" || kind == "")) {
             return nothing();
         }
-        let uri = &asked.text_document.uri;
+        let uri = &action_params.text_document.uri;
         // The search for cures takes its time: it is made where something is told.
-        let mut told = self.diagnostics.values().filter_map(|by_file| by_file.get(uri)).flatten();
-        if !told.any(|diagnostic| diagnostic.range.touches(asked.range)) && !self.pending_documents.contains(uri) {
+        let mut published = self.diagnostics.values().filter_map(|by_file| by_file.get(uri)).flatten();
+        if !published.any(|diagnostic| diagnostic.range.touches(action_params.range))
+            && !self.pending_documents.contains(uri)
+        {
             return nothing();
         }
         if self.cached.get(&AnalysisLevel::Fixes).is_some_and(|kept| kept.uri == *uri) {
-            return Some(protocol::response(id, &self.code_actions_json(&asked)));
+            return Some(protocol::response(id, &self.code_actions_json(&action_params)));
         }
         if self.pending_requests.len() >= MAX_PENDING_REQUESTS {
             return Some(protocol::error_response(id, protocol::CONTENT_MODIFIED, "too many requests are pending"));
         }
-        self.pending_requests.push((id.clone(), asked));
+        self.pending_requests.push((id.clone(), action_params));
         None
     }
 
@@ -153,42 +155,44 @@ impl<W: Workspace + Clone> LspSession<W> {
     /// Stores the result of a search, and returns the responses that waited for it.
     pub fn finish_fix_search(&mut self, found: FixSearchOutcome) -> Vec<Value> {
         self.searching = false;
-        let mut told = std::mem::take(&mut self.outbox);
+        let mut responses = std::mem::take(&mut self.outbox);
         if found.revision != self.revision {
-            return told;
+            return responses;
         }
         let uri = found.uri;
         self.cached.insert(AnalysisLevel::Fixes, CachedAnalysis { uri: uri.clone(), analysis: found.analysis });
         let (ready, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.pending_requests)
             .into_iter()
-            .partition(|(_, asked)| asked.text_document.uri == uri);
+            .partition(|(_, action_params)| action_params.text_document.uri == uri);
         self.pending_requests = later;
-        told.extend(ready.iter().map(|(id, asked)| protocol::response(id, &self.code_actions_json(asked))));
-        told
+        responses.extend(
+            ready.iter().map(|(id, action_params)| protocol::response(id, &self.code_actions_json(action_params))),
+        );
+        responses
     }
 
     /// Returns the code actions for a request as JSON; an empty list if there are none.
-    fn code_actions_json(&self, asked: &CodeActionParams) -> Value {
-        self.code_actions(asked).map_or_else(|| json!([]), Value::Array)
+    fn code_actions_json(&self, action_params: &CodeActionParams) -> Value {
+        self.code_actions(action_params).map_or_else(|| json!([]), Value::Array)
     }
 
     /// Returns the code actions for a request, if its document was searched for fixes.
-    fn code_actions(&self, asked: &CodeActionParams) -> Option<Vec<Value>> {
-        let uri = &asked.text_document.uri;
+    fn code_actions(&self, action_params: &CodeActionParams) -> Option<Vec<Value>> {
+        let uri = &action_params.text_document.uri;
         let (document, kept) = (self.open_documents.get(uri)?, self.cached.get(&AnalysisLevel::Fixes)?);
         let text = document.text.as_deref().ok()?;
         let dockerfile = (self.document_kind(document) == DocumentKind::Dockerfile).then(|| Dockerfile::parse(text));
-        let asked = CodeActionRequest {
+        let request = CodeActionRequest {
             uri,
             name: self.report_name(document, &kept.analysis),
             lines: &LineIndex::new(text, self.capabilities.encoding),
             dockerfile: dockerfile.as_ref(),
-            range: asked.range,
+            range: action_params.range,
             versioned: self.capabilities.versioned,
             open_documents: &self.open_documents,
         };
         let report = kept.analysis.report.as_ref()?;
-        Some(code_actions::collect_code_actions(report, &self.location_mapper(uri, &kept.analysis), &asked))
+        Some(code_actions::collect_code_actions(report, &self.location_mapper(uri, &kept.analysis), &request))
     }
 
     /// Returns the hover result for a position.
@@ -203,9 +207,9 @@ impl<W: Workspace + Clone> LspSession<W> {
         let (name, offset) = (self.report_name(document, &kept.analysis), lines.offset(at.position));
         let is_dockerfile = self.document_kind(document) == DocumentKind::Dockerfile;
         let report = kept.analysis.report.as_ref()?;
-        let (told, span) = hover::hover_text(report, name, text, is_dockerfile, offset, self.capabilities.form)?;
+        let (contents, span) = hover::hover_text(report, name, text, is_dockerfile, offset, self.capabilities.form)?;
         let form = if self.capabilities.form == MarkupKind::Markdown { "markdown" } else { "plaintext" };
-        Some(json!({ "contents": { "kind": form, "value": told }, "range": lines.range(span) }))
+        Some(json!({ "contents": { "kind": form, "value": contents }, "range": lines.range(span) }))
     }
 
     /// Returns the completions for a position.
@@ -215,14 +219,14 @@ impl<W: Workspace + Clone> LspSession<W> {
         let lines = LineIndex::new(text, self.capabilities.encoding);
         let offset = lines.offset(at.position);
         let (start, line) = lines.line_at(offset);
-        let (wanted, span) = match self.document_kind(document) {
+        let (completion_kind, span) = match self.document_kind(document) {
             DocumentKind::Dockerfile => completion::completion_in_dockerfile(start, line, offset)?,
             DocumentKind::Fleet => completion::completion_in_fleet_file(text, start, line, offset)?,
             DocumentKind::Description | DocumentKind::List | DocumentKind::Other => return None,
         };
         let range = lines.range(span);
         let path = document.path.clone();
-        let (words, kind) = match wanted {
+        let (words, kind) = match completion_kind {
             CompletionKind::Tag(repository) => (self.workspace.base_image_tags(&repository), 12),
             CompletionKind::Gpu => (self.workspace.gpu_names(), 12),
             CompletionKind::Pool => (self.workspace.pool_names(path.as_deref(), &self.open_documents), 18),

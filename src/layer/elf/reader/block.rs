@@ -60,11 +60,11 @@ impl SearchBlock {
 
     /// Discards searched bytes except the last `behind`, and sets the number of bytes needed for the next step.
     pub(super) fn discard_searched(&mut self, behind: usize, want: usize) {
-        let gone = self.from.saturating_sub(behind).max(self.floor);
-        self.bytes.drain(..gone);
-        self.base = self.base.saturating_add(to_file_offset(gone));
-        self.floor = self.floor.saturating_sub(gone);
-        self.from = self.from.saturating_sub(gone);
+        let discarded = self.from.saturating_sub(behind).max(self.floor);
+        self.bytes.drain(..discarded);
+        self.base = self.base.saturating_add(to_file_offset(discarded));
+        self.floor = self.floor.saturating_sub(discarded);
+        self.from = self.from.saturating_sub(discarded);
         self.want = want.min(BLOCK_SIZE);
     }
 }

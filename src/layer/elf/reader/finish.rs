@@ -40,21 +40,21 @@ impl ElfReader {
 
     /// Adds the soname, the needed libraries and the search paths to the summary.
     fn add_names(&self, seen: &mut ElfSummary) {
-        let Some(wanted) = &self.wanted else {
+        let Some(dynamic_strings) = &self.dynamic_strings else {
             let led = self.programs.as_ref().and_then(|programs| programs.dynamic);
             seen.not_inspected.extend(led.map(|_| UninspectedElfPart::Dynamic));
             return;
         };
-        let mut told = |place: &Option<Option<u64>>, missed| {
+        let mut read_name = |place: &Option<Option<u64>>, missed| {
             let text = place.map(|place| self.string_at(place?));
             seen.not_inspected.extend(matches!(text, Some(None)).then_some(missed));
             text.flatten()
         };
-        seen.soname = told(&wanted.soname, UninspectedElfPart::Soname);
-        seen.rpath = told(&wanted.rpath, UninspectedElfPart::SearchPath);
-        seen.runpath = told(&wanted.runpath, UninspectedElfPart::SearchPath);
-        seen.needed = wanted.needed.iter().filter_map(|place| self.string_at((*place)?)).collect();
-        if wanted.more || seen.needed.len() < wanted.needed.len() {
+        seen.soname = read_name(&dynamic_strings.soname, UninspectedElfPart::Soname);
+        seen.rpath = read_name(&dynamic_strings.rpath, UninspectedElfPart::SearchPath);
+        seen.runpath = read_name(&dynamic_strings.runpath, UninspectedElfPart::SearchPath);
+        seen.needed = dynamic_strings.needed.iter().filter_map(|place| self.string_at((*place)?)).collect();
+        if dynamic_strings.more || seen.needed.len() < dynamic_strings.needed.len() {
             seen.not_inspected.push(UninspectedElfPart::Needed);
         }
     }

@@ -40,9 +40,9 @@ pub struct ElfReader {
     code: CodeCollector,
     strings: NameStrings,
     programs: Option<ProgramHeaders>,
-    wanted: Option<DynamicStrings>,
+    dynamic_strings: Option<DynamicStrings>,
     /// Up to where strings were kept because it was not known which are names.
-    asked: u64,
+    kept_end: u64,
     names: Vec<(u64, Vec<u8>)>,
     notes: Vec<(u64, Vec<u8>)>,
     /// What looked like dynamic sections before the program headers came.
@@ -68,8 +68,8 @@ impl ElfReader {
             code: CodeCollector::default(),
             strings: NameStrings::new(),
             programs: None,
-            wanted: None,
-            asked: u64::MAX,
+            dynamic_strings: None,
+            kept_end: u64::MAX,
             names: Vec::new(),
             notes: Vec::new(),
             likely: Vec::new(),
@@ -120,7 +120,7 @@ impl ElfReader {
             + self.strings.memory_usage()
             + self.table.as_ref().map_or(0, Vec::capacity)
             + self.programs.as_ref().map_or(0, ProgramHeaders::memory_usage)
-            + self.wanted.as_ref().map_or(0, DynamicStrings::memory_usage)
+            + self.dynamic_strings.as_ref().map_or(0, DynamicStrings::memory_usage)
             + size_of::<Self>()
     }
 
@@ -157,7 +157,7 @@ impl ElfReader {
                 self.request_range(RangePurpose::Sections, at, length);
             }
             if programs.is_none() {
-                self.asked = 0;
+                self.kept_end = 0;
             }
         }
         self.start = Some(start);
@@ -170,7 +170,7 @@ impl ElfReader {
         self.programs = Some(programs);
         let likely = std::mem::take(&mut self.likely);
         let Some((at, size)) = dynamic else {
-            self.asked = 0;
+            self.kept_end = 0;
             return;
         };
         if at < self.position {
@@ -181,28 +181,29 @@ impl ElfReader {
             });
             match passed {
                 Some(bytes) => self.process_dynamic_section(bytes),
-                None => self.asked = 0,
+                None => self.kept_end = 0,
             }
             let [(_, bytes)] = block;
             self.block.bytes = bytes;
         } else if !self.request_range(RangePurpose::Dynamic, at, to_memory_length(size).min(MAX_DYNAMIC_SIZE)) {
-            self.asked = 0;
+            self.kept_end = 0;
         }
     }
 
     /// Reads the dynamic section and requests the strings that it names.
     fn process_dynamic_section(&mut self, bytes: &[u8]) {
-        let Some(wanted) = self.programs.as_ref().and_then(|programs| DynamicStrings::read(bytes, programs)) else {
+        let Some(dynamic_strings) = self.programs.as_ref().and_then(|programs| DynamicStrings::read(bytes, programs))
+        else {
             return;
         };
-        for (at, path) in wanted.string_offsets().filter(|(at, _)| *at >= self.position) {
+        for (at, path) in dynamic_strings.string_offsets().filter(|(at, _)| *at >= self.position) {
             let most = if path { MAX_PATH_LENGTH } else { MAX_NAME_LENGTH };
             let length = to_memory_length(self.size.saturating_sub(at)).min(most);
             self.windows.request(RangePurpose::Name, at, length);
         }
         // A name that begins before may have its `.so` behind this place.
-        self.asked = self.position.saturating_add(to_file_offset(MAX_PATH_LENGTH));
-        self.wanted = Some(wanted);
+        self.kept_end = self.position.saturating_add(to_file_offset(MAX_PATH_LENGTH));
+        self.dynamic_strings = Some(dynamic_strings);
     }
 }
 

@@ -62,7 +62,7 @@ impl ElfReader {
         self.collect_dynamic_candidates(to);
         let from = self.block.from;
         let piece = self.block.search_range(to, end);
-        if self.block.file_offset(from) <= self.asked {
+        if self.block.file_offset(from) <= self.kept_end {
             self.strings.record_names(piece);
         }
         self.strings.record_section_names(piece);

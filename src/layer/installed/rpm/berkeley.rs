@@ -73,10 +73,10 @@ impl BerkeleyFile<'_> {
 
     /// Returns the start of a value that is stored in overflow pages.
     fn read_overflow_chain(&self, first: usize, len: usize) -> Option<Vec<u8>> {
-        let wanted = len.min(MAX_HEADER_BYTES);
+        let target_len = len.min(MAX_HEADER_BYTES);
         let mut value = Vec::new();
         let mut next = first;
-        while value.len() < wanted {
+        while value.len() < target_len {
             let from = next.checked_mul(self.page)?;
             let page = self.bytes.get(from..from.checked_add(self.page)?)?;
             let part = page.get(PAGE_HEADER_SIZE..PAGE_HEADER_SIZE.checked_add(self.read_u16(page, 22)?)?)?;

@@ -18,8 +18,8 @@ pub(super) fn package_name_and_version(blob: &[u8]) -> Option<(String, String)> 
         return None;
     }
     let data = blob.get(8 + tags * 16..)?;
-    let string = |wanted: usize| {
-        let at = (0..tags).map(|tag| 8 + tag * 16).find(|at| read_be_u32(blob, *at) == Some(wanted))?;
+    let string = |requested_tag: usize| {
+        let at = (0..tags).map(|tag| 8 + tag * 16).find(|at| read_be_u32(blob, *at) == Some(requested_tag))?;
         let offset = read_be_u32(blob, at + 8).filter(|_| read_be_u32(blob, at + 4) == Some(STRING_TYPE))?;
         let bytes = data.get(offset..)?;
         let bytes = bytes.get(..bytes.iter().position(|byte| *byte == 0)?)?;

@@ -106,9 +106,9 @@ impl<'a> SqliteFile<'a> {
         };
         row.clear();
         row.extend_from_slice(page.get(at..at.checked_add(local)?)?);
-        let wanted = len.min(MAX_HEADER_BYTES);
+        let target_len = len.min(MAX_HEADER_BYTES);
         let mut next = if local < len { read_be_u32(page, at + local)? } else { 0 };
-        while row.len() < wanted {
+        while row.len() < target_len {
             let more = self.page(next)?;
             let part = more.get(4..self.usable)?;
             row.extend_from_slice(part.get(..part.len().min(len - row.len()))?);

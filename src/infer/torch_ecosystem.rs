@@ -1,0 +1,504 @@
+//! Packages that require torch, each release of which may work with one torch release only: what they require of the
+//! torch of an image.
+
+use std::collections::BTreeMap;
+
+use crate::cuda::CudaVersion;
+use crate::infer::base::{BaseBuild, BaseFamily};
+use crate::infer::release_version::{is_release_at_least, parse_release};
+use crate::infer::torch_release::{ImageTorch, TorchContext, TorchRequirement, joined_text, listed_torch_requirement};
+use crate::infer::unread_installs::explain_possibly_installed;
+use crate::model::cause::Cause;
+use crate::model::fact::Observations;
+use crate::model::package::{
+    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage,
+    VersionRange, range_contains,
+};
+use crate::resolve::{
+    Catalog, InstallRequest, InstallerPolicy, Release, Requirement, Resolution, Selection, TableCatalog, UpgradePolicy,
+    resolve,
+};
+
+/// The state of the image in which a command installs a companion.
+#[derive(Clone, Copy)]
+pub(super) struct CompanionContext<'a> {
+    /// The torch that is installed before the command.
+    pub(super) now: &'a ImageTorch<'a>,
+    /// The build of the base image.
+    pub(super) build: &'a BaseBuild,
+    /// The observations.
+    pub(super) seen: &'a Observations,
+    /// The Python version of the command, if known.
+    pub(super) python: Option<&'a str>,
+    /// The architecture and the date.
+    pub(super) day: TorchContext<'a>,
+}
+
+/// Whether a companion is installed before its command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum CompanionPresence {
+    No,
+    Yes,
+    /// Possibly; with a description of what may have installed it.
+    Perhaps(String),
+}
+
+/// What a package of a command requires of torch.
+enum TorchDemand {
+    /// Torch in a range, or an unknown one.
+    Range(Result<TorchRequirement, Cause>),
+    /// The torch of the release that the installer selects.
+    OfSelectedRelease(CompanionPresence),
+    /// That of an installed release, which stays: its version is unknown.
+    OfInstalledRelease,
+}
+
+/// Returns what the packages of a command require of torch; those that require none are left out.
+///
+/// `ranges` limit torch, and `exact` tells that the command names one version of it. Of a package that is not pinned,
+/// the installer then selects a release for that version.
+pub(super) fn torch_requirements_of_command<'a>(
+    packages: &[&'a ObservedPackage],
+    requested: Option<&ObservedPackage>,
+    ranges: &[VersionRange],
+    exact: bool,
+    place: CompanionContext<'_>,
+) -> Vec<(&'a ObservedPackage, Result<TorchRequirement, Cause>)> {
+    let demand = |package: &&'a ObservedPackage| Some((*package, torch_demand(package, exact, place)?));
+    let demands: Vec<(&'a ObservedPackage, TorchDemand)> = packages.iter().filter_map(demand).collect();
+    let is_selected =
+        |(_, demand): &(&ObservedPackage, TorchDemand)| matches!(demand, TorchDemand::OfSelectedRelease(_));
+    let selected = demands.iter().any(is_selected).then(|| select_releases(&demands, requested, ranges, place));
+    let unknown_release = demands.iter().find(|(_, demand)| matches!(demand, TorchDemand::OfInstalledRelease));
+    let unknown_release = unknown_release.map(|(package, _)| package.name.to_string());
+    let requirement = |(package, demand): (&'a ObservedPackage, TorchDemand)| match (demand, &selected) {
+        (TorchDemand::Range(requirement), _) => Some((package, requirement)),
+        (TorchDemand::OfInstalledRelease, _) => Some((package, Ok(TorchRequirement::ANY))),
+        (TorchDemand::OfSelectedRelease(presence), Some(selected)) => match &unknown_release {
+            Some(name) => Some((package, Err(Cause::InstalledReleaseNotKnown { name: name.clone() }))),
+            None => Some((package, requirement_of_selected_release(package, &presence, selected, ranges, place)?)),
+        },
+        (TorchDemand::OfSelectedRelease(_), None) => None,
+    };
+    demands.into_iter().filter_map(requirement).collect()
+}
+
+/// Returns what a package requires of torch; `None` if it requires none.
+fn torch_demand(package: &ObservedPackage, exact: bool, place: CompanionContext<'_>) -> Option<TorchDemand> {
+    let knowledge = place.day.knowledge;
+    let listed = || listed_torch_requirement(package, place.python, knowledge).map(TorchDemand::Range);
+    if exact {
+        return if package.version.is_range() {
+            listed().map(|_| TorchDemand::Range(Ok(TorchRequirement::ANY)))
+        } else {
+            listed()
+        };
+    }
+    if knowledge.is_built_with_torch(&package.name) {
+        let is_unresolved = matches!(package.version, PackageVersion::Unresolved(_));
+        if let Some(why) = package.prerelease.as_ref().filter(|_| !is_unresolved) {
+            return if prerelease_may_replace_torch(package, place) {
+                Some(TorchDemand::Range(Err(why.clone())))
+            } else {
+                listed()
+            };
+        }
+        return match &package.version {
+            PackageVersion::Range(own) => Some(if is_forced_upgrade(package, place) {
+                TorchDemand::OfSelectedRelease(CompanionPresence::No)
+            } else {
+                match companion_presence(package, own, place) {
+                    CompanionPresence::Yes => demand_of_installed(package, place),
+                    other => TorchDemand::OfSelectedRelease(other),
+                }
+            }),
+            // What is built here from its sources is built for the torch that is there.
+            PackageVersion::Unresolved(_) if is_built_from_sources(&package.indexes) => {
+                Some(TorchDemand::Range(Ok(TorchRequirement::ANY)))
+            }
+            // Each of its releases requires another torch.
+            PackageVersion::Unresolved(why) => Some(TorchDemand::Range(Err(why.clone()))),
+            PackageVersion::Exact(_) => listed(),
+        };
+    }
+    let has_listed_releases = || knowledge.torch_requirements_of(&package.name).any(|row| row.version != "*");
+    match &package.version {
+        PackageVersion::Range(own) if has_listed_releases() => {
+            if let Some(why) = explain_possibly_installed(place.seen, package) {
+                return Some(TorchDemand::Range(Err(why)));
+            }
+            let is_in_base = || place.build.packages.iter().any(|(name, _)| package.name == *name);
+            Some(match earlier_install(package, own, place) {
+                _ if is_forced_upgrade(package, place) => TorchDemand::OfSelectedRelease(CompanionPresence::No),
+                CompanionPresence::Yes => demand_of_installed(package, place),
+                CompanionPresence::No if is_in_base() => demand_of_installed(package, place),
+                other => TorchDemand::OfSelectedRelease(other),
+            })
+        }
+        _ => listed(),
+    }
+}
+
+/// Returns what an installed package requires of torch: its release takes part in the selection if it is listed.
+fn demand_of_installed(package: &ObservedPackage, place: CompanionContext<'_>) -> TorchDemand {
+    let mut rows = place.day.knowledge.torch_requirements_of(&package.name);
+    match installed_release(&package.name, package, place.seen, place.build) {
+        InstalledRelease::Known(version) if rows.any(|row| row.version == version.public()) => {
+            TorchDemand::OfSelectedRelease(CompanionPresence::No)
+        }
+        _ => TorchDemand::OfInstalledRelease,
+    }
+}
+
+/// The release of a distribution that is installed before a command.
+pub(super) enum InstalledRelease {
+    /// None that earlier commands or the base image name.
+    No,
+    /// This one.
+    Known(ExactVersion),
+    /// An unknown one.
+    Unknown,
+}
+
+/// Returns the release of a distribution that is installed before the command of a package.
+pub(super) fn installed_release(
+    name: &PackageName,
+    package: &ObservedPackage,
+    seen: &Observations,
+    build: &BaseBuild,
+) -> InstalledRelease {
+    let is_removal = |removed: &&RemovedPackage| removed.name == *name && removed.command <= package.command;
+    let removal = seen.removed_packages.iter().filter(is_removal).map(|removed| removed.command).max();
+    let is_earlier = |one: &&ObservedPackage| {
+        one.name == *name
+            && one.command < package.command
+            && one.separate_environment == package.separate_environment
+            && removal.is_none_or(|removal| removal < one.command)
+    };
+    let log = seen.packages.iter().chain(&seen.uninstalled_packages).filter(is_earlier);
+    if let Some(last) = log.max_by_key(|one| one.command) {
+        return match (&last.version, &last.conditional) {
+            (PackageVersion::Exact(version), None) => InstalledRelease::Known(version.clone()),
+            _ => InstalledRelease::Unknown,
+        };
+    }
+    let in_base = build.packages.iter().find(|(own, _)| *name == *own).map(|(_, version)| ExactVersion::from(*version));
+    match in_base.filter(|_| removal.is_none() && !package.separate_environment) {
+        Some(version) => InstalledRelease::Known(version),
+        None => InstalledRelease::No,
+    }
+}
+
+/// Returns which installed distributions a command replaces by newer releases.
+pub(super) fn upgrade_policy(command: u32, is_upgraded: bool, seen: &Observations) -> (InstallerPolicy, UpgradePolicy) {
+    let is_uv = seen.base_changes.keeping_installed.contains(&command);
+    let policy = if is_uv { InstallerPolicy::Uv } else { InstallerPolicy::Pip };
+    let upgrade = match (is_upgraded, policy) {
+        _ if seen.base_changes.upgrading_dependencies.contains(&command) => UpgradePolicy::All,
+        (false, _) => UpgradePolicy::Never,
+        (true, InstallerPolicy::Pip) => UpgradePolicy::Named,
+        (true, InstallerPolicy::Uv) => UpgradePolicy::All,
+    };
+    (policy, upgrade)
+}
+
+/// Returns what the installer selects for the packages of a command.
+fn select_releases(
+    demands: &[(&ObservedPackage, TorchDemand)],
+    requested: Option<&ObservedPackage>,
+    ranges: &[VersionRange],
+    place: CompanionContext<'_>,
+) -> Resolution {
+    let CompanionContext { now, build, seen, python, day } = place;
+    let Some(framework) = day.knowledge.framework_with_variants() else { return Resolution::Impossible };
+    let torch = PackageName::python(framework.distribution);
+    let Some(first) = requested.or_else(|| demands.first().map(|(package, _)| *package)) else {
+        return Resolution::Impossible;
+    };
+    let command = first.command;
+    let mut catalog = CommandCatalog { tables: day.catalog(python, &first.indexes), dependencies: BTreeMap::new() };
+    let all: Vec<&ObservedPackage> = seen.packages_of_command(command).collect();
+    let position = |package: &ObservedPackage| all.iter().position(|one| one.fact == package.fact);
+    let mut requirements: Vec<(Option<usize>, Requirement)> = Vec::new();
+    let mut constraints = Vec::new();
+    for range in ranges {
+        let requirement = Requirement::new(torch.clone(), range.clone());
+        match requested {
+            Some(requested) => requirements.push((position(requested), requirement)),
+            None => constraints.push(requirement),
+        }
+    }
+    // Of a package whose releases are not listed, what it requires is known.
+    for (package, demand) in demands {
+        let TorchDemand::Range(Ok(requirement)) = demand else { continue };
+        let on_torch = Requirement::new(torch.clone(), requirement.range);
+        let requirement = match (catalog.tables.releases(&package.name), &package.version) {
+            (Err(_), _) => {
+                catalog.dependencies.entry(package.name.clone()).or_default().push(on_torch);
+                Requirement::new(package.name.clone(), "")
+            }
+            (Ok(releases), PackageVersion::Exact(version))
+                if releases.iter().any(|release| release.version == version.without_local()) =>
+            {
+                Requirement::new(package.name.clone(), format!("=={}", version.public()))
+            }
+            (Ok(_), _) => on_torch,
+        };
+        requirements.push((position(package), requirement));
+    }
+    for (package, demand) in demands {
+        let (TorchDemand::OfSelectedRelease(_), PackageVersion::Range(range)) = (demand, &package.version) else {
+            continue;
+        };
+        let requirement = Requirement::new(package.name.clone(), range.clone());
+        match parent_of(package, seen) {
+            Some(parent) if catalog.tables.releases(&parent.name).is_err() => {
+                catalog.dependencies.entry(parent.name.clone()).or_default().push(requirement);
+                requirements.push((position(parent), Requirement::new(parent.name.clone(), "")));
+            }
+            _ => requirements.push((position(package), requirement)),
+        }
+    }
+    // The order of the command decides which of several solutions is found.
+    requirements.sort_by_key(|(position, _)| *position);
+    requirements.dedup();
+    let is_replaced = seen.base_changes.reinstalling.contains(&command);
+    let installed = match now {
+        ImageTorch::Installed(install) => install.full_version(day).map(|(version, _)| ExactVersion::from(version)),
+        ImageTorch::Base => build.torch.map(|(version, _)| ExactVersion::from(version)),
+        ImageTorch::None => None,
+    };
+    let is_upgraded =
+        requested.is_some_and(|requested| requested.upgrade) || demands.iter().any(|(one, _)| one.upgrade);
+    let (policy, upgrade) = upgrade_policy(command, is_upgraded, seen);
+    let mut versions: BTreeMap<PackageName, ExactVersion> =
+        installed.into_iter().map(|own| (torch.clone(), own)).collect();
+    for (package, _) in demands {
+        if let InstalledRelease::Known(version) = installed_release(&package.name, package, seen, build) {
+            versions.insert(package.name.clone(), version);
+        }
+    }
+    let request = InstallRequest {
+        requirements: requirements.into_iter().map(|(_, requirement)| requirement).collect(),
+        constraints,
+        upgrade,
+        installed: versions.iter().filter(|_| !is_replaced).map(|(name, version)| (name.clone(), version)).collect(),
+        ..InstallRequest::default()
+    };
+    resolve(&request, &catalog, policy)
+}
+
+/// Returns what the selected release of a package requires of torch; `None` if it requires none.
+fn requirement_of_selected_release(
+    package: &ObservedPackage,
+    presence: &CompanionPresence,
+    selected: &Resolution,
+    ranges: &[VersionRange],
+    place: CompanionContext<'_>,
+) -> Option<Result<TorchRequirement, Cause>> {
+    let knowledge = place.day.knowledge;
+    let row = match selected.selection(&package.name) {
+        Some(Selection::Release(version) | Selection::Installed(version)) => {
+            knowledge.torch_requirements_of(&package.name).find(|row| row.version == version.as_str())?
+        }
+        Some(Selection::Unknown(cause)) => return Some(Err(cause.clone())),
+        None => {
+            return Some(match selected {
+                Resolution::Unknown(cause) => Err(cause.clone()),
+                Resolution::Selected(_) | Resolution::Impossible => {
+                    Err(Cause::ReleaseForTorch { package: package.name.to_string(), torch: joined_text(ranges) })
+                }
+            });
+        }
+    };
+    if let CompanionPresence::Perhaps(who) = presence
+        && !matches!(place.now, ImageTorch::None)
+        && !row.unasked
+        && installed_torch_version(place.now).is_none_or(|version| range_contains(row.range, version) != Some(true))
+    {
+        return Some(Err(explain_possible_presence(package, who)));
+    }
+    if row.unasked {
+        return None;
+    }
+    Some(Ok(match place.python {
+        None if !knowledge.is_built_with_torch(&package.name) => TorchRequirement::from_range(row.range),
+        Some(_) => TorchRequirement::from_range(row.range),
+        // A release for an older Python asks for an older torch.
+        None if matches!(place.now, ImageTorch::None) => TorchRequirement::ANY,
+        None => TorchRequirement { range: row.range, least: "" },
+    }))
+}
+
+/// The releases in the tables, with the packages of a command of which only the requirements are known: each of these
+/// has one release.
+struct CommandCatalog<'a> {
+    tables: TableCatalog<'a>,
+    dependencies: BTreeMap<PackageName, Vec<Requirement>>,
+}
+
+impl Catalog for CommandCatalog<'_> {
+    fn releases(&self, name: &PackageName) -> Result<Vec<Release>, Cause> {
+        match self.tables.releases(name) {
+            Err(_) if self.dependencies.contains_key(name) => Ok(vec![Release::new("0")]),
+            releases => releases,
+        }
+    }
+
+    fn requirements(
+        &self,
+        name: &PackageName,
+        version: &ExactVersion,
+        extras: &[PackageName],
+    ) -> Result<Vec<Requirement>, Cause> {
+        match self.dependencies.get(name) {
+            Some(requirements) => Ok(requirements.clone()),
+            None => self.tables.requirements(name, version, extras),
+        }
+    }
+}
+
+/// Returns the package of a command that a package is a dependency of: it has the same place in the text, and follows.
+fn parent_of<'a>(package: &ObservedPackage, seen: &'a Observations) -> Option<&'a ObservedPackage> {
+    let places = seen.facts.origins(package.fact);
+    let shares_place = |other: &&ObservedPackage| seen.facts.origins(other.fact).iter().any(|own| places.contains(own));
+    let others = seen.packages_of_command(package.command);
+    others.skip_while(|other| other.fact != package.fact).skip(1).filter(shares_place).last()
+}
+
+/// Returns the version of the installed torch, if known.
+fn installed_torch_version<'t>(now: &'t ImageTorch<'_>) -> Option<&'t str> {
+    match now {
+        ImageTorch::Installed(install) => install.version.as_deref().ok(),
+        ImageTorch::None | ImageTorch::Base => None,
+    }
+}
+
+/// Whether the command installs the newest release of a package, whatever is installed.
+fn is_forced_upgrade(package: &ObservedPackage, place: CompanionContext<'_>) -> bool {
+    package.upgrade || place.seen.base_changes.upgrading_dependencies.contains(&package.command)
+}
+
+/// Whether a pre-release may be installed that replaces the installed torch.
+fn prerelease_may_replace_torch(package: &ObservedPackage, place: CompanionContext<'_>) -> bool {
+    let CompanionContext { now, seen, day, .. } = place;
+    let torch = |one: &ObservedPackage| day.knowledge.has_variants(&one.name);
+    let own = match &package.version {
+        PackageVersion::Range(own) => own,
+        PackageVersion::Exact(_) | PackageVersion::Unresolved(_) => return false,
+    };
+    let is_satisfied =
+        || !is_forced_upgrade(package, place) && companion_presence(package, own, place) == CompanionPresence::Yes;
+    !matches!(now, ImageTorch::None) && !seen.packages_of_command(package.command).any(torch) && !is_satisfied()
+}
+
+/// Whether a command builds the package from its sources, for the torch that is installed.
+fn is_built_from_sources(offered: &IndexSelection) -> bool {
+    matches!(offered, IndexSelection::Unknown(cause) if cause.is_built_from_sources())
+}
+
+/// Returns whether an earlier command names the package and installs it in an acceptable version.
+fn earlier_install(package: &ObservedPackage, own: &VersionRange, place: CompanionContext<'_>) -> CompanionPresence {
+    let last_removal = last_removal(package, place.seen);
+    let is_acceptable = |version: &PackageVersion| match version {
+        PackageVersion::Exact(version) => own.is_any() || own.contains(&version.without_local()) != Some(false),
+        PackageVersion::Range(_) | PackageVersion::Unresolved(_) => true,
+    };
+    let is_earlier = |one: &&ObservedPackage| {
+        one.name == package.name
+            && one.command < package.command
+            && one.separate_environment == package.separate_environment
+            && last_removal.is_none_or(|removal| removal < one.command)
+            && is_acceptable(&one.version)
+    };
+    let earlier = || place.seen.packages.iter().chain(&place.seen.uninstalled_packages).filter(is_earlier);
+    if earlier().any(|one| one.conditional.is_none()) {
+        return CompanionPresence::Yes;
+    }
+    match earlier().next() {
+        Some(one) => {
+            CompanionPresence::Perhaps(format!("the command that installs {} in only some branches", one.name))
+        }
+        None => CompanionPresence::No,
+    }
+}
+
+/// Returns the number of the last command that removes a package before it is installed.
+fn last_removal(package: &ObservedPackage, seen: &Observations) -> Option<u32> {
+    let is_before = |removed: &&RemovedPackage| removed.name == package.name && removed.command <= package.command;
+    seen.removed_packages.iter().filter(is_before).map(|removed| removed.command).max()
+}
+
+/// Returns whether an earlier command or the base image installs the package in an acceptable version.
+fn companion_presence(package: &ObservedPackage, own: &VersionRange, place: CompanionContext<'_>) -> CompanionPresence {
+    let CompanionContext { build, seen, .. } = place;
+    let last_removal = last_removal(package, seen);
+    let is_kept = |command: u32| last_removal.is_none_or(|removal| removal < command);
+    let earlier = earlier_install(package, own, place);
+    if earlier == CompanionPresence::Yes {
+        return earlier;
+    }
+    let log = || seen.packages.iter().chain(&seen.uninstalled_packages);
+    let before = || {
+        log().filter(|one| one.command < package.command && one.separate_environment == package.separate_environment)
+    };
+    let after = |one: &&ObservedPackage| one.manager == PackageManager::Pip && !one.no_deps && is_kept(one.command);
+    let brings: Vec<(&ObservedPackage, CompanionDependency)> =
+        before().filter(after).map(|one| (one, companion_dependency(one, &package.name, place))).collect();
+    if brings.iter().any(|(one, brings)| *brings == CompanionDependency::Yes && one.conditional.is_none()) {
+        return CompanionPresence::Yes;
+    }
+    // An environment of its own does not see what the base has.
+    if !package.separate_environment && last_removal.is_none() {
+        let of_base = |(name, version): &(&str, &str)| {
+            let reaches = |from| parse_release(version).is_some_and(|version| from <= version);
+            let companions = place.day.knowledge.companion_packages_of(name, reaches);
+            *name == package.name || companions.is_some_and(|names| names.contains(&package.name.as_str()))
+        };
+        let base_has_torch = build.torch.is_some() || build.torch_bounds.is_some() || build.of_others.is_some();
+        if base_has_torch || build.packages.iter().any(of_base) {
+            return CompanionPresence::Yes;
+        }
+        if !matches!(build.family, BaseFamily::Plain | BaseFamily::Cuda) {
+            return CompanionPresence::Perhaps("the base image".to_owned());
+        }
+    }
+    if let Some((one, _)) = brings.iter().find(|(_, brings)| *brings != CompanionDependency::No) {
+        return CompanionPresence::Perhaps(one.name.to_string());
+    }
+    if earlier != CompanionPresence::No {
+        return earlier;
+    }
+    if seen.base_changes.unread_commands.iter().any(|command| *command < package.command && is_kept(*command)) {
+        return CompanionPresence::Perhaps("an earlier command".to_owned());
+    }
+    CompanionPresence::No
+}
+
+/// Whether a package has a companion as a dependency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CompanionDependency {
+    No,
+    Yes,
+    Perhaps,
+}
+
+/// Returns whether installing a package also installs a companion.
+fn companion_dependency(one: &ObservedPackage, companion: &str, place: CompanionContext<'_>) -> CompanionDependency {
+    let knowledge = place.day.knowledge;
+    let reaches = |from: CudaVersion| is_release_at_least(one, from);
+    if let Some(all) = knowledge.companion_packages_of(&one.name, reaches) {
+        return if all.contains(&companion) { CompanionDependency::Yes } else { CompanionDependency::No };
+    }
+    let known = knowledge.has_variants(&one.name)
+        || knowledge.is_built_with_torch(&one.name)
+        || knowledge.is_library_free(&one.name, reaches)
+        || knowledge.library_packages().iter().any(|row| row.name == one.name);
+    if known { CompanionDependency::No } else { CompanionDependency::Perhaps }
+}
+
+/// Explains why it is unknown whether a companion is already installed.
+fn explain_possible_presence(package: &ObservedPackage, who: &str) -> Cause {
+    let name = &package.name;
+    Cause::MayAlreadyInclude { source: who.to_string(), name: name.to_string() }
+}

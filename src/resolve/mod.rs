@@ -1,0 +1,31 @@
+//! What an installer selects for the requirements of one command.
+//!
+//! pip and uv search differently, so each has its own search over the same [`Catalog`]:
+//! - pip backtracks ([`pip`]): packages in the order of its preferences, the newest release of each first.
+//! - uv learns conflicts ([`uv`], with the `pubgrub` crate), also newest first.
+//!
+//! A distribution whose releases the catalog does not list is unknown, and nothing else is.
+
+mod catalog;
+mod pip;
+mod request;
+mod tables;
+mod uv;
+
+use crate::model::cause::Cause;
+
+pub use catalog::{Catalog, Release};
+pub use request::{InstallRequest, InstallerPolicy, Requirement, Resolution, Selection, UpgradePolicy};
+pub use tables::{LISTED_ARCHITECTURE, TableCatalog, is_full_release};
+
+/// Returns what an installer selects for the requirements of a command.
+pub fn resolve(request: &InstallRequest<'_>, catalog: &impl Catalog, policy: InstallerPolicy) -> Resolution {
+    let invalid = request.requirements.iter().chain(&request.constraints).find(|one| !one.range.is_valid());
+    if let Some(invalid) = invalid {
+        return Resolution::Unknown(Cause::NotARange { range: invalid.range.as_str().to_owned() });
+    }
+    match policy {
+        InstallerPolicy::Pip => pip::resolve(request, catalog),
+        InstallerPolicy::Uv => uv::resolve(request, catalog),
+    }
+}

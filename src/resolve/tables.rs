@@ -1,0 +1,141 @@
+//! The releases and requirements in the compatibility database.
+
+use std::cmp::Ordering;
+
+use jiff::civil::Date;
+
+use crate::knowledge::{FrameworkBuildRow, Knowledge, RequiresDistRow, TorchRow};
+use crate::model::cause::Cause;
+use crate::model::package::{ExactVersion, IndexSelection, PackageName, VersionRange, compare_pep440_versions};
+use crate::resolve::catalog::{Catalog, Release};
+use crate::resolve::request::Requirement;
+
+/// The architecture whose wheels the tables list by release and by Python version.
+pub const LISTED_ARCHITECTURE: &str = "amd64";
+
+/// The releases that the tables list for an architecture, a Python version, a day and the indexes of a command.
+#[derive(Clone, Copy)]
+pub struct TableCatalog<'a> {
+    /// The tables.
+    pub knowledge: Knowledge,
+    /// The architecture, such as `amd64`.
+    pub arch: &'a str,
+    /// The day of the build; `None` for the newest releases.
+    pub as_of: Option<Date>,
+    /// The Python version, as `3.11`; `None` for any.
+    pub python: Option<&'a str>,
+    /// The indexes of the command.
+    pub indexes: &'a IndexSelection,
+}
+
+impl TableCatalog<'_> {
+    /// Returns the releases of torch that an installer can select.
+    pub fn torch_releases(&self) -> impl Iterator<Item = &'static TorchRow> {
+        self.knowledge.served_torch_releases().filter(|row| {
+            self.python.is_none_or(|python| has_wheel_for_python(row, python, self.knowledge))
+                && self.is_released(row)
+                && self.is_on_indexes(row)
+        })
+    }
+
+    /// Whether a release of torch was released by the day of the build.
+    fn is_released(&self, row: &TorchRow) -> bool {
+        self.as_of.zip(row.released).is_none_or(|(day, released)| released <= day)
+    }
+
+    /// Whether the indexes have a release of torch for the architecture.
+    fn is_on_indexes(&self, row: &TorchRow) -> bool {
+        let default = row.default_variant.iter().any(|value| value.arch == self.arch);
+        match self.indexes {
+            IndexSelection::Only(tag) => self.has_build(row, tag),
+            IndexSelection::Beside(tags) => default || tags.iter().any(|tag| self.has_build(row, tag)),
+            IndexSelection::Default | IndexSelection::Unknown(_) => default,
+        }
+    }
+
+    /// Whether a release of torch has a build; builds without CUDA are not listed and count as existing.
+    pub fn has_build(&self, row: &TorchRow, tag: &str) -> bool {
+        if !tag.starts_with("cu") {
+            return true;
+        }
+        if self.arch == LISTED_ARCHITECTURE {
+            return row.variants.contains(&tag);
+        }
+        self.knowledge.torch_build(row.version, tag, self.arch).is_some()
+    }
+
+    /// Returns the releases of a framework with one build each.
+    ///
+    /// A release whose wheels are not listed for the Python version does not count, nor does one of an unknown day if
+    /// the day of the build is known.
+    pub fn framework_releases(&self, name: &str) -> impl Iterator<Item = &'static FrameworkBuildRow> {
+        let has_wheel = |row: &FrameworkBuildRow| {
+            let mut rows = self.knowledge.wheel_pythons_of(row.distribution);
+            self.python.is_none_or(|python| {
+                rows.any(|own| own.python == python && is_between(row.version, own.first, own.last))
+            })
+        };
+        let is_released =
+            |row: &FrameworkBuildRow| self.as_of.is_none_or(|day| row.released.is_some_and(|released| released <= day));
+        let rows = self.knowledge.framework_builds().iter().filter(move |row| row.distribution == name);
+        rows.filter(move |row| is_full_release(row.version) && has_wheel(row) && is_released(row))
+    }
+
+    /// Returns the releases of a distribution with what each requires of torch.
+    fn releases_with_torch_requirement(&self, name: &str) -> impl Iterator<Item = &'static RequiresDistRow> {
+        let rows = self.knowledge.torch_requirements_of(name).filter(|row| row.version != "*" && !row.range.is_empty());
+        let is_on_indexes =
+            |row: &RequiresDistRow| row.released.is_none() || !matches!(self.indexes, IndexSelection::Only(_));
+        let is_released =
+            |row: &RequiresDistRow| self.as_of.zip(row.released).is_none_or(|(day, released)| released <= day);
+        rows.filter(move |row| is_on_indexes(row) && is_released(row))
+    }
+}
+
+impl Catalog for TableCatalog<'_> {
+    fn releases(&self, name: &PackageName) -> Result<Vec<Release>, Cause> {
+        if self.knowledge.has_variants(name) {
+            return Ok(self.torch_releases().map(|row| Release::new(row.version)).collect());
+        }
+        let torch: Vec<ExactVersion> = self.torch_releases().map(|row| ExactVersion::from(row.version)).collect();
+        // Its wheels exist where those of the torch that it is built for do.
+        let is_built = |row: &&RequiresDistRow| {
+            let range = VersionRange::from(row.range);
+            torch.iter().any(|version| range.contains(version) == Some(true))
+        };
+        let builds: Vec<Release> = self.framework_releases(name).map(|row| Release::new(row.version)).collect();
+        let rows = self.releases_with_torch_requirement(name).filter(is_built);
+        let listed = if builds.is_empty() { rows.map(|row| Release::new(row.version)).collect() } else { builds };
+        if listed.is_empty() { Err(Cause::TorchRequirement { package: name.to_string() }) } else { Ok(listed) }
+    }
+
+    fn requirements(
+        &self,
+        name: &PackageName,
+        version: &ExactVersion,
+        _: &[PackageName],
+    ) -> Result<Vec<Requirement>, Cause> {
+        let is_required = |row: &&RequiresDistRow| {
+            row.version == version.as_str() && !row.unasked && row.arch.is_none_or(|arch| arch == self.arch)
+        };
+        let rows = self.knowledge.requirements_of(name).filter(is_required);
+        Ok(rows.map(|row| Requirement::new(PackageName::python(row.package), row.range)).collect())
+    }
+}
+
+/// Whether a release of torch has a wheel for a Python version.
+fn has_wheel_for_python(row: &TorchRow, python: &str, knowledge: Knowledge) -> bool {
+    let range = knowledge.torch_pythons().iter().find(|range| range.python == python);
+    range.is_some_and(|range| is_between(row.version, range.first, range.last))
+}
+
+/// Whether a version lies between two others, both included; without a last one, at or above the first.
+fn is_between(version: &str, first: &str, last: Option<&str>) -> bool {
+    compare_pep440_versions(version, first).is_some_and(Ordering::is_ge)
+        && last.is_none_or(|last| compare_pep440_versions(version, last).is_some_and(Ordering::is_le))
+}
+
+/// Whether a row is about one release, rather than a minor version or all versions.
+pub fn is_full_release(version: &str) -> bool {
+    version.split('.').count() > 2
+}
