@@ -167,7 +167,7 @@ impl TorchInstall<'_> {
 impl ImageTorch<'_> {
     /// Whether its version is known.
     fn is_version_known(&self) -> bool {
-        matches!(self, Self::Installed(brought) if brought.version.is_ok())
+        matches!(self, Self::Installed(install) if install.version.is_ok())
     }
 }
 

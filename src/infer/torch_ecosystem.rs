@@ -49,14 +49,14 @@ enum TorchDemand {
     Range(Result<TorchRequirement, Cause>),
     /// The torch of the release that the installer selects.
     OfSelectedRelease(CompanionPresence),
-    /// That of an installed release, which stays: its version is unknown.
+    /// That of an installed release of unknown version, which stays.
     OfInstalledRelease,
 }
 
 /// Returns what the packages of a command require of torch; those that require none are left out.
 ///
-/// `ranges` limit torch, and `exact` tells that the command names one version of it. Of a package that is not pinned,
-/// the installer then selects a release for that version.
+/// `ranges` limit torch. If the command names one version of it (`exact`), the installer selects releases of the packages
+/// without a pin for that version.
 pub(super) fn torch_requirements_of_command<'a>(
     packages: &[&'a ObservedPackage],
     requested: Option<&ObservedPackage>,
@@ -112,7 +112,7 @@ fn torch_demand(package: &ObservedPackage, exact: bool, place: CompanionContext<
                     other => TorchDemand::OfSelectedRelease(other),
                 }
             }),
-            // What is built here from its sources is built for the torch that is there.
+            // A build from sources is compiled for the installed torch.
             PackageVersion::Unresolved(_) if is_built_from_sources(&package.indexes) => {
                 Some(TorchDemand::Range(Ok(TorchRequirement::ANY)))
             }
@@ -167,16 +167,8 @@ pub(super) fn installed_release(
     seen: &Observations,
     build: &BaseBuild,
 ) -> InstalledRelease {
-    let is_removal = |removed: &&RemovedPackage| removed.name == *name && removed.command <= package.command;
-    let removal = seen.removed_packages.iter().filter(is_removal).map(|removed| removed.command).max();
-    let is_earlier = |one: &&ObservedPackage| {
-        one.name == *name
-            && one.command < package.command
-            && one.separate_environment == package.separate_environment
-            && removal.is_none_or(|removal| removal < one.command)
-    };
-    let log = seen.packages.iter().chain(&seen.uninstalled_packages).filter(is_earlier);
-    if let Some(last) = log.max_by_key(|one| one.command) {
+    let removal = last_removal(name, package.command, seen);
+    if let Some(last) = earlier_installs(name, package, seen).max_by_key(|one| one.command) {
         return match (&last.version, &last.conditional) {
             (PackageVersion::Exact(version), None) => InstalledRelease::Known(version.clone()),
             _ => InstalledRelease::Unknown,
@@ -299,7 +291,7 @@ fn requirement_of_selected_release(
     let knowledge = place.day.knowledge;
     let row = match selected.selection(&package.name) {
         Some(Selection::Release(version) | Selection::Installed(version)) => {
-            knowledge.torch_requirements_of(&package.name).find(|row| row.version == version.as_str())?
+            knowledge.torch_requirements_of(&package.name).find(|row| row.version == version.public())?
         }
         Some(Selection::Unknown(cause)) => return Some(Err(cause.clone())),
         None => {
@@ -399,19 +391,11 @@ fn is_built_from_sources(offered: &IndexSelection) -> bool {
 
 /// Returns whether an earlier command names the package and installs it in an acceptable version.
 fn earlier_install(package: &ObservedPackage, own: &VersionRange, place: CompanionContext<'_>) -> CompanionPresence {
-    let last_removal = last_removal(package, place.seen);
-    let is_acceptable = |version: &PackageVersion| match version {
+    let is_acceptable = |one: &&ObservedPackage| match &one.version {
         PackageVersion::Exact(version) => own.is_any() || own.contains(&version.without_local()) != Some(false),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => true,
     };
-    let is_earlier = |one: &&ObservedPackage| {
-        one.name == package.name
-            && one.command < package.command
-            && one.separate_environment == package.separate_environment
-            && last_removal.is_none_or(|removal| removal < one.command)
-            && is_acceptable(&one.version)
-    };
-    let earlier = || place.seen.packages.iter().chain(&place.seen.uninstalled_packages).filter(is_earlier);
+    let earlier = || earlier_installs(&package.name, package, place.seen).filter(is_acceptable);
     if earlier().any(|one| one.conditional.is_none()) {
         return CompanionPresence::Yes;
     }
@@ -423,16 +407,31 @@ fn earlier_install(package: &ObservedPackage, own: &VersionRange, place: Compani
     }
 }
 
-/// Returns the number of the last command that removes a package before it is installed.
-fn last_removal(package: &ObservedPackage, seen: &Observations) -> Option<u32> {
-    let is_before = |removed: &&RemovedPackage| removed.name == package.name && removed.command <= package.command;
+/// Returns the installs of a distribution by earlier commands in the environment of a package, if none removed it since.
+fn earlier_installs<'a>(
+    name: &'a PackageName,
+    package: &'a ObservedPackage,
+    seen: &'a Observations,
+) -> impl Iterator<Item = &'a ObservedPackage> {
+    let removal = last_removal(name, package.command, seen);
+    seen.packages.iter().chain(&seen.uninstalled_packages).filter(move |one| {
+        one.name == *name
+            && one.command < package.command
+            && one.separate_environment == package.separate_environment
+            && removal.is_none_or(|removal| removal < one.command)
+    })
+}
+
+/// Returns the number of the last command up to `command` that removes a distribution.
+fn last_removal(name: &PackageName, command: u32, seen: &Observations) -> Option<u32> {
+    let is_before = |removed: &&RemovedPackage| removed.name == *name && removed.command <= command;
     seen.removed_packages.iter().filter(is_before).map(|removed| removed.command).max()
 }
 
 /// Returns whether an earlier command or the base image installs the package in an acceptable version.
 fn companion_presence(package: &ObservedPackage, own: &VersionRange, place: CompanionContext<'_>) -> CompanionPresence {
     let CompanionContext { build, seen, .. } = place;
-    let last_removal = last_removal(package, seen);
+    let last_removal = last_removal(&package.name, package.command, seen);
     let is_kept = |command: u32| last_removal.is_none_or(|removal| removal < command);
     let earlier = earlier_install(package, own, place);
     if earlier == CompanionPresence::Yes {

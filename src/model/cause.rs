@@ -497,8 +497,10 @@ causes! {
     InstalledReleaseNotKnown { name: String } =
         "the installed release of {name} is unknown, and with it which other releases are compatible" =>
         format!("pin {name}");
-    SearchOrder = "its releases conflict, and which are selected depends on the version of the installer" => "pin the versions";
-    SearchLimit { steps: usize } = "the installer would search for more than {steps} steps" => "pin the versions";
+    SearchOrder =
+        "packages of the command conflict, and the selected releases depend on the order in which the installer tries them" =>
+        "pin the versions";
+    SearchLimit { steps: usize } = "the search for compatible releases takes more than {steps} steps" => "pin the versions";
     OnlyPrereleases { package: String } = "only pre-releases of {package} are in the range" => "pin the version";
     NotKnownInIndex { package: String, version: String, arch: String } =
         "it is unknown whether that index contains {package} {version} for {arch}" =>

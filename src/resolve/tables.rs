@@ -97,16 +97,22 @@ impl Catalog for TableCatalog<'_> {
         if self.knowledge.has_variants(name) {
             return Ok(self.torch_releases().map(|row| Release::new(row.version)).collect());
         }
-        let torch: Vec<ExactVersion> = self.torch_releases().map(|row| ExactVersion::from(row.version)).collect();
+        let unlisted = || Cause::TorchRequirement { package: name.to_string() };
+        let builds: Vec<Release> = self.framework_releases(name).map(|row| Release::new(row.version)).collect();
+        if !builds.is_empty() {
+            return Ok(builds);
+        }
+        // Most packages have no row, and are done here.
+        let mut rows = self.releases_with_torch_requirement(name).peekable();
+        rows.peek().ok_or_else(unlisted)?;
         // Its wheels exist where those of the torch that it is built for do.
+        let torch: Vec<ExactVersion> = self.torch_releases().map(|row| ExactVersion::from(row.version)).collect();
         let is_built = |row: &&RequiresDistRow| {
             let range = VersionRange::from(row.range);
             torch.iter().any(|version| range.contains(version) == Some(true))
         };
-        let builds: Vec<Release> = self.framework_releases(name).map(|row| Release::new(row.version)).collect();
-        let rows = self.releases_with_torch_requirement(name).filter(is_built);
-        let listed = if builds.is_empty() { rows.map(|row| Release::new(row.version)).collect() } else { builds };
-        if listed.is_empty() { Err(Cause::TorchRequirement { package: name.to_string() }) } else { Ok(listed) }
+        let listed: Vec<Release> = rows.filter(is_built).map(|row| Release::new(row.version)).collect();
+        if listed.is_empty() { Err(unlisted()) } else { Ok(listed) }
     }
 
     fn requirements(
@@ -116,7 +122,7 @@ impl Catalog for TableCatalog<'_> {
         _: &[PackageName],
     ) -> Result<Vec<Requirement>, Cause> {
         let is_required = |row: &&RequiresDistRow| {
-            row.version == version.as_str() && !row.unasked && row.arch.is_none_or(|arch| arch == self.arch)
+            row.version == version.public() && !row.unasked && row.arch.is_none_or(|arch| arch == self.arch)
         };
         let rows = self.knowledge.requirements_of(name).filter(is_required);
         Ok(rows.map(|row| Requirement::new(PackageName::python(row.package), row.range)).collect())
