@@ -111,7 +111,7 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, C
     was.replace_fleet_paths(&mut fleet_before);
     own_is.label.clone_into(&mut head.fleet.source);
     own_was.label.clone_into(&mut fleet_before.source);
-    // A side of which nothing could be read is neither gone nor new.
+    // If nothing of a side could be read, no image counts as added or removed.
     let unread = [(&was, &judged_was), (&is, &judged_is)];
     let unread = unread.iter().any(|(side, judged)| judged.is_empty() && !side.errors.is_empty());
     let sides = if unread {

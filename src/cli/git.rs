@@ -147,8 +147,8 @@ impl GitRepository {
         }
     }
 
-    /// Extracts directories with all files, for a file its directory. Of the directories above, and of those of
-    /// `others`, only the files directly in them.
+    /// Extracts the given directories, and those of the given files, with all their contents. Of their parent
+    /// directories, and of the directories of `others`, only the files directly in them are extracted.
     pub(crate) fn extract_files(
         &self,
         revision: &GitRevision,

@@ -79,7 +79,7 @@ impl CommandInputs {
         inputs
     }
 
-    /// Adds a file whose text is known; with `reader`, as the Dockerfile that reads other inputs.
+    /// Adds a file whose text is known. With `reader`, the file is a Dockerfile that reads other input files.
     pub(super) fn add_text(
         &mut self,
         name: &str,

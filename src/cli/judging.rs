@@ -333,7 +333,7 @@ fn report_fleet(fleet: &Fleet, options: &JudgingArgs, sources: &Sources) -> mode
 /// Returns the reports to write; a text report goes to standard output if no other report does.
 fn requested_reports(options: &JudgingArgs) -> Vec<ReportOutput> {
     let mut outputs = options.formats.clone();
-    // A job of GitHub Actions shows what it finds beside the lines as well, where nobody asked for anything.
+    // In GitHub Actions, annotations are also shown if no format is requested.
     if outputs.is_empty() && env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
         let [report, lines] =
             [ReportFormat::Human, ReportFormat::Github].map(|format| ReportOutput { format, file: None });
@@ -409,7 +409,7 @@ fn write_reports(
     let category = run.options.category.as_deref().unwrap_or(run.command);
     let setting = ReportContext { category, fleet: &fleet, sources: run.sources, book, from_root: &from_root };
     let (mut streams, mut json, mut whole) = (ReportStreams::default(), Tee::default(), Vec::new());
-    // Fixes that nobody asked for are for the reports that carry edits; no other report depends on what lies beside it.
+    // Without `--show-fixes`, only reports with edits contain fixes; no other report depends on which ones are written.
     let (drop_fixes, mut carrying) = (!run.options.show_fixes, ReportStreams::default());
     for one in requested_reports(run.options) {
         let target = ReportTarget::open(one.file)?;

@@ -62,7 +62,7 @@ impl ImageLayers {
         (seen, notes)
     }
 
-    /// Errors of layers that could not be read; an image with such layers was not inspected completely.
+    /// Returns the errors of layers that could not be read; an image with such layers was not inspected completely.
     pub(crate) fn faults(&self) -> &[String] {
         &self.faults
     }
@@ -121,7 +121,7 @@ impl<'a> LayerScanner<'a> {
         let room = ImageMemoryBudget::default();
         let outcomes = parallel::map(jobs, &order, |(_, index, layer)| {
             let begin_progress = || self.progress.begin_layer(image, index + 1, layers.len(), layer.size);
-            // Behind the store, so that what is kept never hangs on what else an image has.
+            // After the cache, so that what is cached never depends on the other layers of the image.
             (*index, self.read_cached(layer, blobs, begin_progress).and_then(|seen| reserve_room(seen, &room)))
         });
         let mut sorted: Vec<(usize, LayerResult)> = outcomes;

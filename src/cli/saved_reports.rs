@@ -65,7 +65,7 @@ impl CommandInputs {
                 escape_one_line(first)
             );
         }
-        // What had no effect in settings is told by those of today.
+        // Settings without effect are reported for the current settings, not for those of the report.
         for subject in report.subjects.into_iter().filter(|subject| subject.kind != SubjectKind::Settings) {
             let subject_name = subject.name.clone();
             match saved::restore_subject(subject, &texts, sources) {

@@ -401,7 +401,7 @@ struct StreamedReport {
     counts: SubjectCounts,
     tally: ExitTally,
     errors: Vec<InputError>,
-    /// Why nobody can be told any more.
+    /// Why the output can no longer be written, if so.
     broken: Option<io::Error>,
 }
 

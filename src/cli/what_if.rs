@@ -44,7 +44,7 @@ pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Co
     // Everything is read once, for all pools of both.
     let removed = fleet.pools.iter().filter(|pool| remove.contains(&pool.name.value)).cloned();
     let both = Fleet { pools: changed.fleet.pools.iter().cloned().chain(removed).collect(), ..changed.fleet.clone() };
-    // Of some pools alone what is new is told as well.
+    // If pools are selected, the added pools are shown as well.
     if !judging.pools.is_empty() {
         judging.pools.extend(changed.added.iter().cloned());
     }

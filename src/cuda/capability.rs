@@ -59,7 +59,7 @@ pub enum TargetSuffix {
 
 /// The target of a piece of GPU code: the `90a` of `sm_90a` or of `compute_90a`.
 ///
-/// Whether it is a cubin or PTX is told by the list that holds it.
+/// Whether it is a cubin or PTX depends on the list that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct CodeTarget {

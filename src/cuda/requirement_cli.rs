@@ -39,10 +39,14 @@ struct FactorOutcomes {
 }
 
 impl FactorOutcomes {
+    /// The factor certainly holds.
     const YES: Self = Self { yes: true, no: false, error: false };
+    /// The factor certainly fails.
     const NO: Self = Self { yes: false, no: true, error: false };
+    /// The factor certainly causes an error.
     const ERROR: Self = Self { yes: false, no: false, error: true };
-    const EITHER: Self = Self { yes: true, no: true, error: false };
+    /// The factor holds or fails, which is unknown.
+    const HOLDS_OR_FAILS: Self = Self { yes: true, no: true, error: false };
 
     /// Returns the single outcome for a known result.
     const fn from_bool(holds: bool) -> Self {
@@ -55,6 +59,7 @@ const MAX_FACTOR_LENGTH: usize = 128;
 
 /// The start of the message for an unsatisfied condition.
 pub const UNSATISFIED_PREFIX: &str = "unsatisfied condition: ";
+/// The end of that message if the first term requires a newer driver.
 const UPDATE_HINT: &str = ", please update your driver to a newer version, or use an earlier cuda container";
 
 /// The result of one requirement, without a message.
@@ -282,7 +287,7 @@ fn outcomes_for_unknown_value(property: HostProperty, operator: RequirementOpera
         HostProperty::Brand => ordering,
         _ => compare_versions("1", operator, value).is_none(),
     };
-    if malformed { FactorOutcomes { yes: true, no: false, error: true } } else { FactorOutcomes::EITHER }
+    if malformed { FactorOutcomes { yes: true, no: false, error: true } } else { FactorOutcomes::HOLDS_OR_FAILS }
 }
 
 /// Compares a host value with a required value; `None` if the comparison is invalid.

@@ -100,7 +100,7 @@ fn packages_json(packages: &DescribedPackages) -> serde_json::Map<String, Value>
         map.insert(name.to_owned(), list.iter().map(|number| json!(number.value)).collect());
     }
     map.extend(removals_entry(&packages.removed_packages).map(|entry| ("gone".to_owned(), entry.to_json())));
-    for (name, list) in packages.sections() {
+    for (name, list) in packages.package_lists() {
         let entries: serde_json::Map<String, Value> = described_package::section_entries(list)
             .into_iter()
             .map(|(name, written)| (name, written.to_json()))

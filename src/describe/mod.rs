@@ -132,8 +132,8 @@ impl DescribedPackages {
         ]
     }
 
-    /// Returns the lists of packages with their keys.
-    fn sections(&self) -> [(&'static str, &[NamedEntry<Spanned<DescribedPackage>>]); 4] {
+    /// Returns the package lists of the description, each with its key in the file: `pip`, `conda`, `apt`, `bounds`.
+    fn package_lists(&self) -> [(&'static str, &[NamedEntry<Spanned<DescribedPackage>>]); 4] {
         [("pip", &self.pip), ("conda", &self.conda), ("apt", &self.apt), ("bounds", &self.bounds)]
     }
 }

@@ -82,7 +82,7 @@ impl ImageDescription {
             }
             write_line(out, "gone", removals_entry(&packages.removed_packages).map(|entry| entry.to_toml()));
         }
-        for (name, list) in packages.sections() {
+        for (name, list) in packages.package_lists() {
             let entries = described_package::section_entries(list);
             if !entries.is_empty() {
                 write_header(out, &format!("[packages.{name}]"));

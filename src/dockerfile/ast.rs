@@ -197,7 +197,7 @@ pub struct Dockerfile {
     pub stages: Vec<Stage>,
     /// What is wrong with the file.
     pub problems: Vec<DockerfileProblem>,
-    /// Comments that speak to imagelint.
+    /// Comments with directives for imagelint.
     pub controls: Vec<LintComment>,
     /// The stages by their names.
     pub(super) names: StageNames,
@@ -397,7 +397,7 @@ pub struct LintComment {
     pub span: Span,
     /// The directive that it contains.
     pub directive: LintDirective,
-    /// The instruction that it speaks of; the whole file where `None`.
+    /// Index of the instruction that it applies to; `None` for the whole file.
     pub instruction: Option<usize>,
 }
 
@@ -438,7 +438,7 @@ impl LintCommentCollector {
                 let message = format!("move it below `# {}=`, which has no effect after a comment", name.trim());
                 control.directive = LintDirective::Broken(message);
             } else {
-                // A comment of another kind ends the directives by itself.
+                // Any other comment ends the block of parser directives.
                 self.begun |= self.leading.is_none();
             }
         }
@@ -476,7 +476,7 @@ pub(super) fn parse_mistyped_comment(body: &str) -> Option<LintDirective> {
     let asks = ["ignore", "pools="].iter().any(|word| words.starts_with(word));
     let close = rest.starts_with([':', ' ', '\t']);
     let (colon, exact) = (rest.starts_with(':'), name == NAME);
-    // What is written right but for more is told where it is read.
+    // With a correct name and colon, other mistakes are reported where the directive is parsed.
     (asks && close && !(colon && exact))
         .then(|| LintDirective::Broken(format!("expected `# {NAME}: ignore[rule]`: `{NAME}` in lowercase and a colon")))
 }

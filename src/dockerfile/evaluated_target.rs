@@ -60,17 +60,17 @@ pub struct EvaluateOptions {
     pub build_args: BTreeMap<String, String>,
     /// Build arguments that get a value of which nothing is known.
     pub unknown_args: BTreeSet<String>,
-    /// What the build puts in the place of names behind FROM, as its command says: `docker-image://…`, `target:…`.
+    /// Named build contexts, by the name in FROM that each one replaces: `docker-image://…`, `target:…`.
     pub contexts: BTreeMap<String, String>,
     /// The stage to build: its name or number; the last one where `None`.
     pub target: Option<String>,
-    /// The platforms that the build is told to make images for; whatever is asked where empty.
+    /// The platforms that the build is configured for; any requested platform if empty.
     pub platforms: Vec<String>,
     /// The environment of the base image.
     pub base_env: BaseEnvAssumption,
     /// The environment of a base image, where it was read.
     pub known_env: Option<Arc<BaseImageEnv>>,
-    /// The tables that tell what a base brings that was not read.
+    /// The tables that list the contents of base images that were not read.
     pub knowledge: Knowledge,
 }
 
@@ -193,7 +193,7 @@ pub enum RunForm {
 /// A RUN instruction of an evaluated build target, with the state in which it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunInstruction {
-    /// The stage it stands in.
+    /// Index of the stage that contains it.
     pub stage: usize,
     /// Its number among the instructions.
     pub instruction: usize,
@@ -213,7 +213,7 @@ pub struct RunInstruction {
     pub folder: Arc<str>,
     /// The first directory of PATH, where ENV puts one there.
     pub path_head: Option<String>,
-    /// Whether the builder is asked for a device.
+    /// Whether `--device` requests a device from the builder.
     pub device: bool,
 }
 
@@ -231,7 +231,7 @@ impl RunInstruction {
 /// A COPY or ADD instruction of an evaluated build target, with its paths expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyInstruction {
-    /// The stage it stands in.
+    /// Index of the stage that contains it.
     pub stage: usize,
     /// Its number among the instructions.
     pub instruction: usize,
@@ -243,7 +243,7 @@ pub struct CopyInstruction {
     pub from_stage: Option<usize>,
     /// What is copied.
     pub sources: Vec<(ExpandedText, Span)>,
-    /// Whether they keep the folders that they lie in.
+    /// Whether the copies keep their parent directories (`--parents`).
     pub parents: bool,
     /// Where it goes.
     pub destination: Option<(ExpandedText, Span)>,

@@ -14,7 +14,7 @@ pub fn non_text_reason(text: &str) -> Option<&'static str> {
     let zeros = text.bytes().filter(|byte| *byte == 0).count();
     match zeros {
         0 => None,
-        // Every other byte of plain letters, beside a mark that is no UTF-8.
+        // In UTF-16, every second byte of ASCII text is zero, and the byte order mark is not valid UTF-8.
         _ if text.chars().count() <= zeros * 5 / 2 && text.bytes().any(|byte| byte == b'\n') => {
             Some("it is UTF-16, which no builder supports; save it as UTF-8")
         }

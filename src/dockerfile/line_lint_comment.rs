@@ -14,7 +14,7 @@ pub struct LineLintComment {
     pub span: Span,
     /// The directive that it contains: a suppression, or an error message.
     pub directive: LintDirective,
-    /// The line that it speaks of, with those that continue it.
+    /// The line that it applies to, with its continuation lines.
     pub about: Span,
 }
 

@@ -70,7 +70,7 @@ impl PlatformSpecifier {
             [word] if OPERATING_SYSTEMS.contains(&normalize_operating_system(word)) => Some(Self::System),
             [word] => {
                 let (architecture, variant) = normalize_architecture(word, "");
-                // What is v7 by itself is not said of a word alone.
+                // For a single word, the default variant v7 is left out.
                 let variant = if variant == "v7" { String::new() } else { variant };
                 let known = ARCHITECTURES.contains(&architecture.as_str());
                 known.then(|| Self::Whole(format_platform("linux", &architecture, &variant)))

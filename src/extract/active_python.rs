@@ -116,7 +116,7 @@ pub(super) fn drop_invisible_frameworks(
                     let home = PythonLocation::display_name(homes.get(&package.fact));
                     let note = format!(
                         "{} is installed in {home}, which the program does not use, and is not checked",
-                        package.name
+                        package.requirement.name
                     );
                     if !notes.contains(&note) {
                         notes.push(note);
@@ -126,7 +126,7 @@ pub(super) fn drop_invisible_frameworks(
                 let mut kept = kept.into_iter();
                 seen.packages.retain(|_| kept.next().unwrap_or(true));
             }
-            // That of the base image was there first, and what is asked for anew is taken to be what is used.
+            // If the base image has a torch and a command installs another, the installed one is assumed to be used.
             None if torch && own_torch && places.len() == 2 => {}
             None if has_equal_builds(seen, homes, &of) => {}
             None => {
@@ -146,20 +146,25 @@ pub(super) fn drop_invisible_frameworks(
 
 /// Returns the framework that a package is, or whose build it determines.
 fn framework_component(package: &ObservedPackage, knowledge: Knowledge) -> Option<&'static str> {
-    if package.manager != PackageManager::Pip {
+    if package.requirement.manager != PackageManager::Pip {
         return None;
     }
     let built = || {
-        knowledge.framework_with_variants().filter(|_| knowledge.torch_requirements_of(&package.name).next().is_some())
+        knowledge
+            .framework_with_variants()
+            .filter(|_| knowledge.torch_requirements_of(&package.requirement.name).next().is_some())
     };
-    knowledge.framework(&package.name).or_else(built).map(|row| row.component)
+    knowledge.framework(&package.requirement.name).or_else(built).map(|row| row.component)
 }
 
 /// Whether every location has the same builds of a framework.
 fn has_equal_builds(seen: &Observations, homes: &PythonLocations, of: &dyn Fn(&ObservedPackage) -> bool) -> bool {
     let mut each: BTreeMap<Option<&PythonLocation>, Vec<String>> = BTreeMap::new();
     for package in seen.packages.iter().filter(|package| of(package)) {
-        let build = format!("{} {:?} {:?} {:?}", package.name, package.version, package.variant, package.indexes);
+        let build = format!(
+            "{} {:?} {:?} {:?}",
+            package.requirement.name, package.requirement.version, package.variant, package.requirement.indexes
+        );
         each.entry(homes.get(&package.fact)).or_default().push(build);
     }
     let mut each = each.into_values();
@@ -214,7 +219,7 @@ fn visible_locations<'h>(
             }
             Some(home)
         }
-        // Nothing but the Python of the image is left beside folders that nobody names.
+        // Without environments only the Python of the image remains: no word names another directory.
         StartedPython::Unknown if environments.is_empty() => None,
         StartedPython::Unknown => return None,
     };

@@ -89,7 +89,7 @@ pub(super) fn base_lacks_toolkit(base: &EvaluatedBase, knowledge: Knowledge) -> 
 
 /// Whether an earlier command may have installed a compiler besides that of the base image.
 fn has_compiler_package(seen: &Observations, knowledge: Knowledge) -> bool {
-    seen.packages.iter().any(|package| knowledge.is_compiler_package(&package.name))
+    seen.packages.iter().any(|package| knowledge.is_compiler_package(&package.requirement.name))
 }
 
 /// Whether a command runs the installer of a CUDA toolkit, such as `cuda_12.4.1_550.54.15_linux.run`.

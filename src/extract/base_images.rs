@@ -20,7 +20,7 @@ use crate::text::source::{SourceId, Span};
 /// What is known of one base image on one platform.
 #[derive(Clone, Debug)]
 pub struct KnownBase {
-    /// The platform; none where it is said for all.
+    /// The platform; `None` if this applies to all platforms.
     pub platform: Option<Platform>,
     /// What was seen of it.
     pub seen: Observations,
@@ -175,7 +175,7 @@ pub(super) fn observe_dockerfile_and_base<'a>(
 
 /// Returns the environment that a build on this base starts with; `None` if nothing is known of it.
 fn base_environment(image: &ImageReference, seen: &Observations) -> Option<BaseImageEnv> {
-    // A description may name a base of its own, which brings more than is written.
+    // A description may name a base image with variables that the description does not list.
     let whole = seen.complete.env && matches!(seen.base, ObservedBase::NotSaid);
     if seen.env.is_empty() && !whole {
         return None;

@@ -92,8 +92,11 @@ fn append_facts(from: &Facts, to: &mut Facts) -> impl Fn(FactId) -> FactId + use
 /// Merges packages, files and GPU code, those of the base image first.
 fn merge_contents(base: &Observations, seen: &mut Observations, shift: &impl Fn(FactId) -> FactId) {
     let replaced = |component: &Option<String>, seen: &Observations| {
-        let of = |package: &&ObservedPackage| component.as_deref() == Some(package.name.as_str());
-        seen.packages.iter().filter(of).any(|package| package.upgrade || !package.version.is_range())
+        let of = |package: &&ObservedPackage| component.as_deref() == Some(package.requirement.name.as_str());
+        seen.packages
+            .iter()
+            .filter(of)
+            .any(|package| package.requirement.upgrade || !package.requirement.version.is_range())
     };
     let code = base.code.iter().filter(|code| !replaced(&code.component, seen));
     let code: Vec<ObservedGpuCode> =

@@ -1,7 +1,7 @@
 //! A built image together with its Dockerfile: what was measured in the image is attributed to Dockerfile lines.
 //!
-//! Nothing of what was measured is changed: the line is put before the place where it was read. A line is known by what
-//! it asks for, by the step of the history that it made, or as the FROM where the base brought it; else none is told.
+//! The measured facts do not change: the line becomes an origin before the location in the image. A line is found
+//! by what it requests, by its history step, or as the FROM if the base image has it; otherwise no line is given.
 
 use std::collections::BTreeMap;
 
@@ -114,7 +114,7 @@ struct LineAttribution<'a> {
 impl LineAttribution<'_> {
     /// Attributes each measured fact to the Dockerfile lines behind it.
     fn attribute_facts(&self, seen: &mut Observations) {
-        let packages = seen.packages.iter().map(|one| (one.fact, one.name.to_string()));
+        let packages = seen.packages.iter().map(|one| (one.fact, one.requirement.name.to_string()));
         let code = seen.code.iter().filter_map(|one| Some((one.fact, one.component.clone()?)));
         let needs = seen.needs.iter().filter_map(|one| Some((one.fact, one.component.clone()?)));
         let names: BTreeMap<FactId, String> = packages.chain(code).chain(needs).collect();
@@ -134,13 +134,15 @@ impl LineAttribution<'_> {
     /// Marks a build as chosen if a Dockerfile line chose it and the files of the image do not by themselves show
     /// that.
     fn mark_chosen_builds(&self, seen: &mut Observations) {
-        for package in seen.packages.iter_mut().filter(|package| package.indexes == IndexSelection::Default) {
-            let declared = self.declared.packages.iter().rfind(|other| other.name == package.name);
+        for package in seen.packages.iter_mut().filter(|package| package.requirement.indexes == IndexSelection::Default)
+        {
+            let declared =
+                self.declared.packages.iter().rfind(|other| other.requirement.name == package.requirement.name);
             let chosen = package.variant.clone().map(IndexSelection::Only);
             if let (Some(declared), Some(chosen)) = (declared, chosen)
-                && declared.indexes == chosen
+                && declared.requirement.indexes == chosen
             {
-                package.indexes = chosen;
+                package.requirement.indexes = chosen;
             }
         }
     }
@@ -296,7 +298,8 @@ impl LineAttribution<'_> {
 
     /// Returns where a package is requested, the last line first.
     fn package_requests(&self, name: Option<&str>) -> impl Iterator<Item = Vec<Origin>> {
-        let of = self.declared.packages.iter().rev().filter(move |package| name == Some(package.name.as_str()));
+        let of =
+            self.declared.packages.iter().rev().filter(move |package| name == Some(package.requirement.name.as_str()));
         of.map(|package| self.file_origins(package.fact)).filter(|origins| !origins.is_empty())
     }
 

@@ -7,7 +7,9 @@ use crate::install::{InstallEffects, PackageInstall};
 use crate::knowledge::{DependencyRow, Knowledge, RequiredLibrariesRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{Evidence, FactKey, Facts, Origin, PrintedValue, ValueState};
-use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion};
+use crate::model::package::{
+    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, Requirement,
+};
 use crate::shell::{Command, Word};
 
 /// Programs that add no program and no library to an image.
@@ -43,10 +45,10 @@ pub(super) fn is_fully_known(command: &Command, found: &InstallEffects, knowledg
     if !found.unresolved.is_empty() || !found.files.is_empty() {
         return false;
     }
-    // A project, or a file of a package, may hold what it likes; an extra brings more than the name says.
+    // A project, or a package file, may contain anything; an extra installs more than its name says.
     let own = |word: &str| (word.contains('/') && !word.starts_with('-')) || word.starts_with('.');
     let own = |word: &str| own(word) && word.rsplit('.').next() != Some("txt");
-    // Of builds that say which they are, and come without what they depend on, it is the same wherever they come from.
+    // An explicit build without dependencies is the same on every index.
     let all_single_builds = !found.packages.is_empty() && found.packages.iter().all(is_single_build);
     let of_index = |at: usize| all_single_builds && known(at - 1).is_some_and(|before| INDEX_OPTIONS.contains(&before));
     let of_index = |at: &usize| !of_index(*at);
@@ -56,13 +58,18 @@ pub(super) fn is_fully_known(command: &Command, found: &InstallEffects, knowledg
     if found.packages.is_empty() {
         return upkeep && INSTALLERS.contains(&program);
     }
-    let plain = |install: &PackageInstall| match install.manager {
+    let plain = |install: &PackageInstall| match install.requirement.manager {
         PackageManager::Pip => {
             let has_known_source = found.default_index_only || all_single_builds;
-            has_known_source && install.extras.iter().all(|extra| is_known_extra(&install.name, extra, knowledge))
+            has_known_source
+                && install
+                    .requirement
+                    .extras
+                    .iter()
+                    .all(|extra| is_known_extra(&install.requirement.name, extra, knowledge))
         }
         PackageManager::System => true,
-        PackageManager::Conda => knowledge.has_known_content(&install.name),
+        PackageManager::Conda => knowledge.has_known_content(&install.requirement.name),
     };
     found.packages.iter().all(plain) && !words.any(own)
 }
@@ -74,9 +81,12 @@ pub(super) fn may_install_more(command: &Command, found: &InstallEffects, knowle
     }
     let of_extra = |install: &PackageInstall| {
         let is_known = |extra: &PackageName| {
-            is_known_extra(&install.name, extra, knowledge) || knowledge.is_library_free_extra(&install.name, extra)
+            is_known_extra(&install.requirement.name, extra, knowledge)
+                || knowledge.is_library_free_extra(&install.requirement.name, extra)
         };
-        install.manager == PackageManager::Pip && !install.no_deps && !install.extras.iter().all(is_known)
+        install.requirement.manager == PackageManager::Pip
+            && !install.requirement.no_deps
+            && !install.requirement.extras.iter().all(is_known)
     };
     if found.packages.iter().any(of_extra) {
         return true;
@@ -91,7 +101,7 @@ pub(super) fn may_install_more(command: &Command, found: &InstallEffects, knowle
     let project = |word: &&str| word.contains("git+") || (word.starts_with(['.', '/']) && !list(word));
     let projects = words.iter().skip(1).filter(|word| project(word)).count();
     // Of what is built from sources, no command tells the version.
-    let has_unknown_version = |one: &PackageInstall| match &one.version {
+    let has_unknown_version = |one: &PackageInstall| match &one.requirement.version {
         PackageVersion::Unresolved(why) => !matches!(why, Cause::VariableWithoutValue),
         PackageVersion::Exact(_) | PackageVersion::Range(_) => false,
     };
@@ -108,7 +118,7 @@ pub(super) fn keeps_installed_packages(command: &Command) -> bool {
 
 /// Whether an install is one specific build of a package, without its dependencies.
 fn is_single_build(install: &PackageInstall) -> bool {
-    install.manager == PackageManager::Pip && install.no_deps && install.variant.is_some()
+    install.requirement.manager == PackageManager::Pip && install.requirement.no_deps && install.variant.is_some()
 }
 
 /// What commands may have added to an image beyond what is known.
@@ -157,59 +167,50 @@ pub(super) fn observe_package(
     command: u32,
     knowledge: Knowledge,
 ) -> ObservedPackage {
-    let version = match &install.version {
-        PackageVersion::Unresolved(why) => PackageVersion::Unresolved(unresolved_version_reason(install, why)),
+    let PackageInstall { requirement, variant, conditional, .. } = install;
+    let Requirement { manager, name, extras, version, indexes, prerelease, .. } = requirement;
+    let because = |why: &Cause| Box::new(why.clone());
+    let named = || name.to_string();
+    let version = match version {
+        PackageVersion::Unresolved(Cause::VariableWithoutValue) => {
+            PackageVersion::Unresolved(Cause::VersionBehindVariable { name: named() })
+        }
+        PackageVersion::Unresolved(why) => {
+            PackageVersion::Unresolved(Cause::VersionNotKnown { name: named(), because: because(why) })
+        }
         version => version.clone(),
     };
-    let requirement = match &version {
-        PackageVersion::Exact(text) => format!("{}=={text}", install.name),
-        PackageVersion::Range(range) => format!("{}{range}", install.name),
-        PackageVersion::Unresolved(_) => install.name.to_string(),
+    let specifier = match &version {
+        PackageVersion::Exact(text) => format!("{name}=={text}"),
+        PackageVersion::Range(range) => format!("{name}{range}"),
+        PackageVersion::Unresolved(_) => named(),
     };
-    let state = ValueState::Known(PrintedValue::Text(requirement));
-    let fact = facts.add(FactKey::Package, Some(&install.name), state, Evidence::Leaf(origins));
-    let offered = match &install.indexes {
+    let state = ValueState::Known(PrintedValue::Text(specifier));
+    let fact = facts.add(FactKey::Package, Some(name), state, Evidence::Leaf(origins));
+    let indexes = match indexes {
         IndexSelection::Unknown(reason) if !matches!(reason, Cause::OutsideIndex { .. }) => {
-            IndexSelection::Unknown(Cause::BuildNotKnown { because: Box::new(reason.clone()) })
+            IndexSelection::Unknown(Cause::BuildNotKnown { because: because(reason) })
         }
         indexes => indexes.clone(),
     };
-    let conditional = install.conditional.then(|| Cause::InstalledByBranch { name: install.name.to_string() });
-    let early = install
-        .prerelease
-        .clone()
-        .map(|because| Cause::EarlyVersion { name: install.name.to_string(), because: Box::new(because) });
-    let bare = install.manager == PackageManager::Pip && knowledge.lacks_library_extra(&install.name, &install.extras);
+    let prerelease = prerelease.as_ref().map(|why| Cause::EarlyVersion { name: named(), because: because(why) });
+    let lacks_libraries = *manager == PackageManager::Pip && knowledge.lacks_library_extra(name, extras);
     let of_processor = |extra: &&PackageName| knowledge.other_processor_of_word(extra).is_some();
-    let of_extra = install
-        .extras
-        .iter()
-        .find(of_processor)
-        .map(PackageName::as_str)
-        .filter(|_| knowledge.cpu_package(&install.name).is_some());
+    let processor = || extras.iter().find(of_processor).filter(|_| knowledge.cpu_package(name).is_some());
+    let variant = variant.as_ref().map(|variant| variant.tag.clone());
     ObservedPackage {
-        prerelease: early,
-        manager: install.manager,
-        name: install.name.clone(),
-        version,
-        variant: install.variant.as_ref().map(|variant| variant.tag.as_str()).or(of_extra).map(str::to_owned),
-        indexes: offered,
-        upgrade: install.upgrade,
-        no_deps: install.no_deps || bare,
-        channel: install.channel.clone(),
-        python: install.python.clone(),
-        conditional,
+        variant: variant.or_else(|| processor().map(PackageName::to_string)),
+        conditional: conditional.then(|| Cause::InstalledByBranch { name: named() }),
+        requirement: Requirement {
+            version,
+            indexes,
+            prerelease,
+            no_deps: requirement.no_deps || lacks_libraries,
+            ..requirement.clone()
+        },
         separate_environment: false,
         command,
         fact,
-    }
-}
-
-/// Returns why the version of a package is unknown.
-fn unresolved_version_reason(install: &PackageInstall, why: &Cause) -> Cause {
-    match why {
-        Cause::VariableWithoutValue => Cause::VersionBehindVariable { name: install.name.to_string() },
-        why => Cause::VersionNotKnown { name: install.name.to_string(), because: Box::new(why.clone()) },
     }
 }
 
@@ -225,20 +226,20 @@ pub(super) fn limit_installs_per_package(list: &mut Vec<PackageInstall>) -> bool
     let mut kept: BTreeMap<PackageName, Vec<PackageInstall>> = BTreeMap::new();
     let mut differs: BTreeMap<PackageName, bool> = BTreeMap::new();
     list.retain(|one| {
-        let alike = kept.entry(one.name.clone()).or_default();
+        let alike = kept.entry(one.requirement.name.clone()).or_default();
         if alike.len() < MAX_REPEATS {
             alike.push(one.clone());
             return true;
         }
-        let other = differs.entry(one.name.clone()).or_default();
+        let other = differs.entry(one.requirement.name.clone()).or_default();
         *other = *other || !alike.iter().any(|own| is_same_requirement(own, one));
         false
     });
     differs.retain(|_, other| *other);
     let any = !differs.is_empty();
     for one in list.iter_mut().rev() {
-        if differs.remove(&one.name).is_some() {
-            one.version = PackageVersion::behind_variable();
+        if differs.remove(&one.requirement.name).is_some() {
+            one.requirement.version = PackageVersion::behind_variable();
         }
     }
     any
@@ -281,7 +282,10 @@ mod tests {
             let mut list = packages_of(&words);
             assert_eq!((limit_installs_per_package(&mut list), list.len()), (expected, left), "{words}");
             let unresolved: Vec<usize> = (0..left)
-                .filter(|at| list[*at].name == "torch" && list[*at].version == PackageVersion::behind_variable())
+                .filter(|at| {
+                    list[*at].requirement.name == "torch"
+                        && list[*at].requirement.version == PackageVersion::behind_variable()
+                })
                 .collect();
             assert_eq!(unresolved, if expected { vec![left - 1] } else { Vec::new() }, "{words}");
         }

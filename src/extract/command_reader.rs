@@ -36,16 +36,16 @@ pub(super) struct StageState {
     pub(super) traces_at_write: BTreeMap<String, usize>,
     /// Files and folders that a command removed.
     pub(super) removed_paths: BTreeSet<String>,
-    /// What commands may have changed: the instruction that they stand in and the folder that they ran in.
+    /// Files that commands may have changed, with the instruction and working directory of each command.
     pub(super) traces: Vec<(usize, String, FileChanges)>,
-    /// How many scripts were gone through.
+    /// The number of scripts that were read.
     pub(super) scripts: usize,
     pub(super) environments: VirtualEnvironments,
     /// Where packages of Python lie, other than where the Python of the image looks.
     pub(super) homes: PythonLocations,
-    /// Repositories that were set up and whose packages bring something else than their names say.
+    /// Added package repositories whose packages install something other than their names indicate.
     pub(super) repositories: BTreeSet<&'static str>,
-    /// The Python of the base, once that was asked for.
+    /// The Python of the base image, once it was looked up.
     pub(super) python: OnceCell<Option<&'static str>>,
     /// Whether a command brought a Python that uv may take in place of the base's.
     pub(super) other_python: bool,
@@ -61,7 +61,7 @@ pub(super) struct StageState {
     pub(super) cloned: ClonedRepositories,
     /// What commands may have added beyond what is known.
     pub(super) unknown_additions: UnknownAdditions,
-    /// Directories of PATH that a COPY may bring programs into, with the RUN that they were looked up for.
+    /// Directories of PATH into which a COPY may put programs, with the RUN for which they were determined.
     pub(super) on_path: (usize, Vec<String>),
     /// Programs that commands linked, and those that were copied.
     pub(super) programs: Vec<LinkedProgram>,
@@ -93,7 +93,7 @@ pub(super) struct CommandReader<'a> {
     pub(super) seen: &'a mut Observations,
     pub(super) notes: &'a mut Vec<String>,
     pub(super) state: &'a mut StageState,
-    /// The text that the commands at hand stand in.
+    /// The text that contains the current commands.
     pub(super) source: SourceId,
     /// The text of the Dockerfile.
     pub(super) dockerfile: SourceId,
@@ -134,7 +134,7 @@ impl CommandReader<'_> {
     /// Records the files that a command may have changed.
     pub(super) fn record_file_changes(&mut self, command: &Command, run: &RunInstruction) {
         let Some(trace) = FileChanges::of_command(command) else { return };
-        // Behind more than that nothing is told.
+        // After more changes than that, every file counts as changed.
         if self.state.traces.len() <= MAX_TRACES {
             self.state.traces.push((run.instruction, self.folder.clone(), trace));
         }
@@ -147,7 +147,7 @@ impl CommandReader<'_> {
         let may = |(at, folder, trace): &(usize, String, FileChanges)| {
             *at >= from && trace.may_change(&whole) && (!trace.anything || whole.starts_with(folder.as_str()))
         };
-        // What a command wrote itself is known; what came behind that counts.
+        // The text of a file that a command wrote is known; only later commands may change it.
         let since = self.state.traces_at_write.get(&whole).copied().unwrap_or(0);
         self.state.traces.len() <= MAX_TRACES && !self.state.traces.iter().skip(since).any(may)
     }
@@ -186,9 +186,10 @@ impl CommandReader<'_> {
     /// Returns the version of torch in the image so far, without its local part, if known.
     pub(super) fn installed_torch_version(&self) -> Option<String> {
         let knowledge = self.knowledge;
-        let mut own = self.seen.packages.iter().rev().filter(|package| knowledge.has_variants(&package.name));
+        let mut own =
+            self.seen.packages.iter().rev().filter(|package| knowledge.has_variants(&package.requirement.name));
         let version = match (own.next(), &self.tree.evaluated.base.kind) {
-            (Some(package), _) => match &package.version {
+            (Some(package), _) => match &package.requirement.version {
                 PackageVersion::Exact(version) if package.conditional.is_none() => version.as_str(),
                 _ => return None,
             },

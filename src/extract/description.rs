@@ -16,7 +16,7 @@ use crate::model::fact::{
     UnknownCodeKind, ValueState,
 };
 use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage,
+    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage, Requirement,
 };
 use crate::model::reference::ImageReference;
 use crate::text::source::{SourceId, Span};
@@ -551,7 +551,7 @@ fn observe_described_package(
         (None, None) if package.extra_index.is_empty() => IndexSelection::Default,
         (None, None) => IndexSelection::Beside(package.extra_index.clone()),
     };
-    // Of a command `+cu118` behind a range is the index that it chooses from.
+    // In a command, `+cu118` after a range is the index that the release is chosen from.
     let (version, of_index) = match version {
         PackageVersion::Range(range) if depth == InspectionDepth::Text => match range.as_str().split_once('+') {
             Some((range, tag)) => (PackageVersion::range(range), Some(tag.to_owned())),
@@ -559,19 +559,24 @@ fn observe_described_package(
         },
         version => (version, None),
     };
-    ObservedPackage {
-        variant: of_index.clone().or_else(|| package.variant.clone()),
+    let variant = of_index.clone().or_else(|| package.variant.clone());
+    let requirement = Requirement {
         indexes: of_index.map_or(offered, IndexSelection::Only),
         prerelease: package.early.as_ref().map(why),
-        // Commands keep what is there unless they say otherwise; a plain description is of what is there.
+        // Commands keep installed packages unless an option says otherwise; a plain description lists installed ones.
         upgrade: package.upgrade || depth != InspectionDepth::Text,
         no_deps: package.no_deps,
         channel: package.channel.clone(),
-        separate_environment: package.separate_environment,
         python: package.python.clone(),
+        ..Requirement::new(manager, name, version)
+    };
+    ObservedPackage {
+        requirement,
+        variant,
+        separate_environment: package.separate_environment,
         conditional: package.conditional.as_ref().map(why),
         command: package.command.unwrap_or(0),
-        ..ObservedPackage::new(manager, name, version, fact)
+        fact,
     }
 }
 
@@ -604,7 +609,7 @@ fn is_order_sensitive(name: &str, knowledge: Knowledge) -> bool {
 
 /// Converts observed packages into the packages of a description.
 fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPackages {
-    let chosen = |package: &&ObservedPackage| is_order_sensitive(&package.name, knowledge);
+    let chosen = |package: &&ObservedPackage| is_order_sensitive(&package.requirement.name, knowledge);
     let commands: BTreeSet<u32> = seen.packages.iter().filter(chosen).map(|package| package.command).collect();
     // The base image may bring any framework, and another package a library.
     let library = |name: &str| knowledge.library_packages().iter().any(|row| row.name == name);
@@ -612,9 +617,10 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
         |name: &str| knowledge.framework(name).is_some() || is_order_sensitive(name, knowledge) || library(name);
     let removals = seen.removed_packages.iter().filter(|removal| is_listed(&removal.name));
     let simple = |package: &ObservedPackage| is_version_sufficient(package, seen.depth);
-    // What goes with one release of torch, and has none of its own: what came before it has a say.
-    let goes_with =
-        |package: &ObservedPackage| knowledge.is_built_with_torch(&package.name) && package.version.is_range();
+    // A package that is built with torch and has no exact version follows the torch that is installed before it.
+    let goes_with = |package: &ObservedPackage| {
+        knowledge.is_built_with_torch(&package.requirement.name) && package.requirement.version.is_range()
+    };
     let open = seen.packages.iter().any(goes_with);
     let around =
         open && !(seen.base_changes.unread_commands.is_empty() && seen.base_changes.keeping_installed.is_empty());
@@ -654,7 +660,7 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
         ..DescribedPackages::default()
     };
     let named = |package: &ObservedPackage, described: DescribedPackage| {
-        (spanned_text(&package.name), Spanned::without_span(described))
+        (spanned_text(&package.requirement.name), Spanned::without_span(described))
     };
     let mut log: Vec<&ObservedPackage> = seen.packages.iter().collect();
     let uninstalled = seen.uninstalled_packages.iter().filter(chosen);
@@ -663,7 +669,7 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
         log.sort_by_key(|package| package.command);
     }
     for package in log {
-        let list = match package.manager {
+        let list = match package.requirement.manager {
             PackageManager::Pip => &mut found.pip,
             PackageManager::Conda => &mut found.conda,
             PackageManager::System => &mut found.apt,
@@ -673,19 +679,20 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
             continue;
         }
         // A later install replaces an earlier one.
-        list.retain(|(name, _)| package.name != name.value);
-        let named_index = !matches!(package.indexes, IndexSelection::Unknown(_));
+        list.retain(|(name, _)| package.requirement.name != name.value);
+        let named_index = !matches!(package.requirement.indexes, IndexSelection::Unknown(_));
         let in_short = simple(package) || !chosen(&package) && named_index && has_known_version(package);
         // Of libraries, what they depend on would be others.
-        let bare = library(&package.name) || knowledge.lacks_library_extra(&package.name, &[]);
-        let in_short = in_short && !(package.no_deps && bare);
+        let bare = library(&package.requirement.name) || knowledge.lacks_library_extra(&package.requirement.name, &[]);
+        let in_short = in_short && !(package.requirement.no_deps && bare);
         let described = if in_short {
             DescribedPackage::with_version(version_with_variant(package))
         } else {
             full_description(package)
         };
         // Builds of a framework differ from channel to channel.
-        let channel = package.channel.clone().filter(|_| knowledge.framework(&package.name).is_some());
+        let channel =
+            package.requirement.channel.clone().filter(|_| knowledge.framework(&package.requirement.name).is_some());
         list.push(named(package, DescribedPackage { command: None, channel, ..described }));
     }
     if ordered {
@@ -707,46 +714,47 @@ fn spanned_text(text: &str) -> Spanned<String> {
 
 /// Whether a package is unconditional and its version is not unresolved.
 fn has_known_version(package: &ObservedPackage) -> bool {
-    package.conditional.is_none() && !matches!(package.version, PackageVersion::Unresolved(_))
+    package.conditional.is_none() && !matches!(package.requirement.version, PackageVersion::Unresolved(_))
 }
 
 /// Whether the version of a package, with its build tag, describes it completely.
 fn is_version_sufficient(package: &ObservedPackage, depth: InspectionDepth) -> bool {
-    let local = package.version.local().is_some();
-    let one_index = match (&package.variant, &package.indexes) {
+    let local = package.requirement.version.local().is_some();
+    let one_index = match (&package.variant, &package.requirement.indexes) {
         (None, IndexSelection::Default) => true,
         (Some(variant), IndexSelection::Only(tag)) => variant == tag,
         _ => false,
     };
-    let known = match &package.version {
-        PackageVersion::Range(_) if depth == InspectionDepth::Text => one_index && package.python.is_none(),
+    let known = match &package.requirement.version {
+        PackageVersion::Range(_) if depth == InspectionDepth::Text => one_index && package.requirement.python.is_none(),
         PackageVersion::Exact(_) | PackageVersion::Range(_) => true,
         PackageVersion::Unresolved(_) => false,
     };
-    let of_build = match (&package.variant, &package.indexes) {
-        (Some(_), _) if package.manager != PackageManager::Pip => false,
-        // One without CUDA that is there, and that nobody is known to have chosen.
+    let of_build = match (&package.variant, &package.requirement.indexes) {
+        (Some(_), _) if package.requirement.manager != PackageManager::Pip => false,
+        // A variant without CUDA that is present, but that no command is known to have selected.
         (Some(variant), IndexSelection::Default) => local || variant.starts_with("cu"),
         (_, IndexSelection::Default | IndexSelection::Only(_)) => true,
         // The GPU code of a wheel at an unread URL is unknown, whatever its version names.
-        (_, IndexSelection::Unknown(_)) => local && !Knowledge::built_in().has_variants(&package.name),
+        (_, IndexSelection::Unknown(_)) => local && !Knowledge::built_in().has_variants(&package.requirement.name),
         (_, IndexSelection::Beside(_)) => local,
     };
-    // What it brings along is chosen from the indexes, whatever its own version says.
+    // Its dependencies are chosen from the indexes, whatever its own version is.
     let has_other_index = (local || depth == InspectionDepth::Text && package.variant.is_none())
-        && package.indexes != IndexSelection::Default;
-    let pins = || Knowledge::built_in().torch_requirements_of(&package.name).next().is_some();
+        && package.requirement.indexes != IndexSelection::Default;
+    let pins = || Knowledge::built_in().torch_requirements_of(&package.requirement.name).next().is_some();
     known
         && of_build
         && !(has_other_index && pins())
-        && package.prerelease.is_none()
+        && package.requirement.prerelease.is_none()
         && package.conditional.is_none()
-        && !((package.upgrade || package.no_deps || package.separate_environment) && depth == InspectionDepth::Text)
+        && !((package.requirement.upgrade || package.requirement.no_deps || package.separate_environment)
+            && depth == InspectionDepth::Text)
 }
 
 /// Describes a package with everything that influences which build it is.
 fn full_description(package: &ObservedPackage) -> DescribedPackage {
-    let (version, unknown) = match &package.version {
+    let (version, unknown) = match &package.requirement.version {
         PackageVersion::Exact(version) => (version.to_string(), None),
         PackageVersion::Range(range) if range.as_str().starts_with(|first: char| first.is_ascii_digit()) => {
             (format!("*{range}"), None)
@@ -755,7 +763,7 @@ fn full_description(package: &ObservedPackage) -> DescribedPackage {
         PackageVersion::Unresolved(why) => (String::new(), Some(why.reason())),
     };
     let (mut index, mut extra_index, mut index_unknown) = (None, Vec::new(), None);
-    match &package.indexes {
+    match &package.requirement.indexes {
         IndexSelection::Default => {}
         IndexSelection::Only(tag) => index = Some(tag.clone()),
         IndexSelection::Beside(tags) => extra_index.clone_from(tags),
@@ -769,23 +777,23 @@ fn full_description(package: &ObservedPackage) -> DescribedPackage {
         index,
         extra_index,
         index_unknown,
-        early: package.prerelease.as_ref().map(Cause::reason),
-        upgrade: package.upgrade,
-        no_deps: package.no_deps,
-        channel: package.channel.clone(),
+        early: package.requirement.prerelease.as_ref().map(Cause::reason),
+        upgrade: package.requirement.upgrade,
+        no_deps: package.requirement.no_deps,
+        channel: package.requirement.channel.clone(),
         separate_environment: package.separate_environment,
-        python: package.python.clone(),
+        python: package.requirement.python.clone(),
         command: Some(package.command),
     }
 }
 
 /// Returns the version with the variant that a command chose by its index, written as a local version.
 fn version_with_variant(package: &ObservedPackage) -> String {
-    match (&package.version, &package.variant) {
+    match (&package.requirement.version, &package.variant) {
         (PackageVersion::Exact(version), Some(variant)) if version.local().is_none() => format!("{version}+{variant}"),
         (PackageVersion::Exact(version), _) => version.to_string(),
         (PackageVersion::Range(range), variant) => {
-            let offered = match &package.indexes {
+            let offered = match &package.requirement.indexes {
                 IndexSelection::Only(tag) => Some(tag),
                 IndexSelection::Default | IndexSelection::Beside(_) | IndexSelection::Unknown(_) => None,
             };

@@ -113,8 +113,11 @@ mod tests {
             if command.program() == Some("cd") {
                 folder = absolute_path(&folder, command.words.get(1).and_then(Word::known).unwrap_or("/"));
             }
-            found
-                .extend(cloned.built_package(&command, &folder, Knowledge::built_in()).map(|one| one.name.to_string()));
+            found.extend(
+                cloned
+                    .built_package(&command, &folder, Knowledge::built_in())
+                    .map(|one| one.requirement.name.to_string()),
+            );
             cloned.record_clone(&command, &folder);
         }
         found

@@ -8,8 +8,8 @@ use crate::knowledge::{DependencyRow, Knowledge};
 use crate::model::cause::Cause;
 use crate::model::fact::Observations;
 use crate::model::package::{
-    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, VersionRange,
-    compare_pep440_versions,
+    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, Requirement,
+    VersionRange, compare_pep440_versions,
 };
 use crate::text::source::Span;
 
@@ -24,18 +24,21 @@ pub(super) fn find_gpu_dependencies(
     if named.is_empty() {
         return Vec::new();
     }
-    let own_names: BTreeSet<&str> = named.iter().map(|install| install.name.as_str()).collect();
+    let own_names: BTreeSet<&str> = named.iter().map(|install| install.requirement.name.as_str()).collect();
     let certain = seen.packages.iter().filter(|package| package.conditional.is_none());
-    let there_already: BTreeSet<&str> = certain.map(|package| package.name.as_str()).collect();
+    let there_already: BTreeSet<&str> = certain.map(|package| package.requirement.name.as_str()).collect();
     let bounds = combine_constraints(&command.constraints, knowledge);
     let mut found = Vec::new();
-    for install in named.iter().filter(|install| install.manager == PackageManager::Pip && !install.no_deps) {
-        let requested = requested_version(install, bounds.get(install.name.as_str()), knowledge);
+    for install in named
+        .iter()
+        .filter(|install| install.requirement.manager == PackageManager::Pip && !install.requirement.no_deps)
+    {
+        let requested = requested_version(install, bounds.get(install.requirement.name.as_str()), knowledge);
         for row in knowledge
-            .dependencies_with_extras(&install.name, &install.extras)
+            .dependencies_with_extras(&install.requirement.name, &install.requirement.extras)
             .filter(|row| is_row_applicable(row, &requested, knowledge))
         {
-            let version = match &install.version {
+            let version = match &install.requirement.version {
                 _ if row.local.is_some() => local_build_version(row, &requested),
                 _ if let Some(range) = row.range.filter(|_| requested != RequestedVersion::Unknown) => {
                     PackageVersion::range(range)
@@ -62,12 +65,13 @@ pub(super) fn find_gpu_dependencies(
             }
             let (name, extras) =
                 (PackageName::python(row.requires), row.with.map(PackageName::python).into_iter().collect());
-            found.push(PackageInstall { name, version, extras, upgrade: false, variant: None, ..install.clone() });
+            let requirement = Requirement { name, version, extras, upgrade: false, ..install.requirement.clone() };
+            found.push(PackageInstall { requirement, variant: None, ..install.clone() });
         }
         if requested == RequestedVersion::Unknown {
             found.extend(
-                uncertain_extra_dependency(install, &install.extras, knowledge)
-                    .filter(|one| !own_names.contains(one.name.as_str())),
+                uncertain_extra_dependency(install, &install.requirement.extras, knowledge)
+                    .filter(|one| !own_names.contains(one.requirement.name.as_str())),
             );
         }
     }
@@ -76,7 +80,7 @@ pub(super) fn find_gpu_dependencies(
 
 /// Whether no unconditional install of a package was seen.
 fn is_install_uncertain(name: &str, seen: &Observations) -> bool {
-    seen.packages.iter().filter(|package| package.name == name).all(|package| package.conditional.is_some())
+    seen.packages.iter().filter(|package| package.requirement.name == name).all(|package| package.conditional.is_some())
 }
 
 /// Returns the requested version with the local build tag of a dependency row; unresolved if either is unknown.
@@ -94,14 +98,18 @@ fn uncertain_extra_dependency(
     extras: &[PackageName],
     knowledge: Knowledge,
 ) -> Option<PackageInstall> {
-    let rows =
-        || knowledge.dependencies_with_extras(&install.name, extras).filter(|row| row.same || row.local.is_some());
+    let rows = || {
+        knowledge
+            .dependencies_with_extras(&install.requirement.name, extras)
+            .filter(|row| row.same || row.local.is_some())
+    };
     let changes = rows().any(|row| row.before.is_some());
     let is_code = |row: &&DependencyRow| changes && knowledge.framework(row.requires).is_some();
-    let row = rows().find(is_code).filter(|_| knowledge.framework(&install.name).is_none())?;
+    let row = rows().find(is_code).filter(|_| knowledge.framework(&install.requirement.name).is_none())?;
     let (name, extras) = (PackageName::python(row.requires), Vec::new());
     let version = PackageVersion::behind_variable();
-    Some(PackageInstall { name, version, extras, upgrade: false, variant: None, conditional: true, ..install.clone() })
+    let requirement = Requirement { name, version, extras, upgrade: false, ..install.requirement.clone() };
+    Some(PackageInstall { requirement, variant: None, conditional: true, ..install.clone() })
 }
 
 /// Returns the dependencies that a described package adds with these extras, except those that the description lists
@@ -113,46 +121,54 @@ pub(super) fn dependencies_with_extras(
     seen: &Observations,
     knowledge: Knowledge,
 ) -> Vec<ObservedPackage> {
-    let asking = PackageInstall {
-        manager: PackageManager::Pip,
-        name: package.name.clone(),
+    let requirement = Requirement {
         extras: extras.to_vec(),
-        version: package.version.clone(),
-        variant: None,
         indexes: IndexSelection::Default,
         prerelease: None,
-        upgrade: package.upgrade,
-        no_deps: package.no_deps,
+        channel: None,
+        ..package.requirement.clone()
+    };
+    let install = PackageInstall {
+        requirement,
+        variant: None,
         build: None,
-        python: package.python.clone(),
         span: Span::default(),
         source: None,
         conditional: package.conditional.is_some(),
-        channel: None,
     };
-    let command = InstallEffects { packages: vec![asking], ..InstallEffects::default() };
-    let found =
-        find_gpu_dependencies(&command, seen, knowledge).into_iter().filter(|one| !described.contains(&one.name));
+    let command = InstallEffects { packages: vec![install], ..InstallEffects::default() };
+    let found = find_gpu_dependencies(&command, seen, knowledge)
+        .into_iter()
+        .filter(|one| !described.contains(&one.requirement.name));
     let unknown_cause =
-        |name: &str| Cause::DependencyVersion { name: name.to_string(), package: package.name.to_string() };
+        |name: &str| Cause::DependencyVersion { name: name.to_string(), package: package.requirement.name.to_string() };
     found
         .map(|one| {
-            let version = match one.version {
-                PackageVersion::Unresolved(_) => PackageVersion::Unresolved(unknown_cause(&one.name)),
+            let version = match one.requirement.version {
+                PackageVersion::Unresolved(_) => PackageVersion::Unresolved(unknown_cause(&one.requirement.name)),
                 version => version,
             };
-            let conditional = package.conditional.clone().or_else(|| one.conditional.then(|| unknown_cause(&one.name)));
-            let without_deps = package.no_deps || knowledge.lacks_library_extra(&one.name, &one.extras);
-            let new = ObservedPackage::new(PackageManager::Pip, one.name, version, package.fact);
-            ObservedPackage {
-                conditional,
+            let conditional =
+                package.conditional.clone().or_else(|| one.conditional.then(|| unknown_cause(&one.requirement.name)));
+            let without_deps = package.requirement.no_deps
+                || knowledge.lacks_library_extra(&one.requirement.name, &one.requirement.extras);
+            let requirement = Requirement {
+                name: one.requirement.name,
+                version,
+                prerelease: None,
+                channel: None,
                 no_deps: without_deps,
-                indexes: package.indexes.clone(),
-                upgrade: package.upgrade,
-                ..new
+                ..package.requirement.clone()
+            };
+            ObservedPackage {
+                requirement,
+                variant: None,
+                conditional,
+                separate_environment: false,
+                command: package.command,
+                fact: package.fact,
             }
         })
-        .map(|one| ObservedPackage { python: package.python.clone(), command: package.command, ..one })
         .collect()
 }
 
@@ -181,8 +197,8 @@ fn combine_constraints(constraints: &[PackageInstall], knowledge: Knowledge) -> 
     let mut ranges: BTreeMap<&str, BTreeSet<&VersionRange>> = BTreeMap::new();
     let mut found: BTreeMap<&str, PackageConstraints> = BTreeMap::new();
     for bound in constraints {
-        let own = found.entry(&bound.name).or_insert(PackageConstraints { decided: None, admitted: None });
-        match &bound.version {
+        let own = found.entry(&bound.requirement.name).or_insert(PackageConstraints { decided: None, admitted: None });
+        match &bound.requirement.version {
             PackageVersion::Exact(text) => {
                 own.decided.get_or_insert_with(|| RequestedVersion::Exact(text.without_local()));
             }
@@ -190,7 +206,7 @@ fn combine_constraints(constraints: &[PackageInstall], knowledge: Knowledge) -> 
                 own.decided.get_or_insert(RequestedVersion::Unknown);
             }
             PackageVersion::Range(range) if range.is_any() => {}
-            PackageVersion::Range(range) => drop(ranges.entry(&bound.name).or_default().insert(range)),
+            PackageVersion::Range(range) => drop(ranges.entry(&bound.requirement.name).or_default().insert(range)),
         }
     }
     for (name, ranges) in ranges {
@@ -211,7 +227,7 @@ fn requested_version(
     bounds: Option<&PackageConstraints>,
     knowledge: Knowledge,
 ) -> RequestedVersion {
-    let range = match &install.version {
+    let range = match &install.requirement.version {
         PackageVersion::Exact(text) => return RequestedVersion::Exact(text.without_local()),
         PackageVersion::Unresolved(_) => return RequestedVersion::Unknown,
         PackageVersion::Range(range) => Some(range).filter(|range| !range.is_any()),
@@ -221,7 +237,8 @@ fn requested_version(
     }
     let admitted = bounds.and_then(|bounds| bounds.admitted.as_ref());
     let (None, None) = (range, admitted) else {
-        let all: Vec<&str> = admitted.cloned().unwrap_or_else(|| knowledge.known_releases(&install.name).collect());
+        let all: Vec<&str> =
+            admitted.cloned().unwrap_or_else(|| knowledge.known_releases(&install.requirement.name).collect());
         let within = |version: &&str| range.is_none_or(|range| range.contains_text(version) == Some(true));
         let newest = all.into_iter().filter(within);
         let newest = newest.max_by(|one, other| compare_pep440_versions(one, other).unwrap_or(Ordering::Equal));
@@ -268,11 +285,13 @@ mod tests {
         );
         let mut names: Vec<String> = found
             .into_iter()
-            .filter(|one| one.name.starts_with("jax") || one.name.starts_with("nvidia-cuda-runtime"))
-            .map(|one| match one.version {
-                PackageVersion::Exact(version) => format!("{}=={version}", one.name),
-                PackageVersion::Range(range) => format!("{}{range}", one.name),
-                PackageVersion::Unresolved(_) => one.name.to_string(),
+            .filter(|one| {
+                one.requirement.name.starts_with("jax") || one.requirement.name.starts_with("nvidia-cuda-runtime")
+            })
+            .map(|one| match one.requirement.version {
+                PackageVersion::Exact(version) => format!("{}=={version}", one.requirement.name),
+                PackageVersion::Range(range) => format!("{}{range}", one.requirement.name),
+                PackageVersion::Unresolved(_) => one.requirement.name.to_string(),
             })
             .collect();
         names.sort();

@@ -123,7 +123,7 @@ pub(super) fn match_instructions(history: &[HistoryStep], instructions: &[&Instr
         let own = score(step - 1, line - 1);
         if own > 0 && here == at(&best, step - 1, line - 1) + own {
             (step, line) = (step - 1, line - 1);
-            // A step that only could be it has to stand beside one that is.
+            // A possible match must be adjacent to a certain match.
             if own > KIND_SCORE || step + 1 == next {
                 next = step;
                 if let Some(cell) = found.get_mut(first_step + step) {

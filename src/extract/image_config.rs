@@ -22,7 +22,7 @@ pub(super) fn observe_config_without_history(image: &PulledImage, depth: Inspect
         seen.env.insert(name.clone(), (Ok(value.clone()), fact));
     }
     seen.complete.env = true;
-    // What is put behind the entrypoint is the program itself where that is a wrapper, or where there is none.
+    // CMD is the program itself if the entrypoint is a wrapper or missing.
     let words: Vec<String> = image.config.entrypoint.iter().chain(&image.config.cmd).cloned().collect();
     let state = ValueState::Known(PrintedValue::from(&words));
     let fact = seen.facts.add(FactKey::Entrypoint, None, state, origin("config.Entrypoint".to_owned()));

@@ -46,9 +46,9 @@ const TRACKED_PROGRAMS: &[&str] = &[
 pub(super) struct InstallLocations {
     packages: BTreeMap<FactId, Vec<PackageLocation>>,
     programs: BTreeMap<FactId, Vec<String>>,
-    /// Where the RUN at hand leaves programs that it compiles.
+    /// Where the current RUN puts the programs that it compiles.
     compiled: Vec<String>,
-    /// What the RUN at hand moves: from where, and to where.
+    /// What the current RUN moves: source and destination.
     moved: Vec<(String, String)>,
     /// poetry makes no environments, and installs for the Python that it finds.
     poetry_in_place: bool,
@@ -167,7 +167,9 @@ impl InstallLocations {
                     MoveSource::Path(path) if path.contains('*') => {
                         places.iter().any(|place| is_pattern_match(place, path))
                     }
-                    MoveSource::Path(path) => is_package_copied(path, package.manager, &package.name, places),
+                    MoveSource::Path(path) => {
+                        is_package_copied(path, package.requirement.manager, &package.requirement.name, places)
+                    }
                     MoveSource::Env(name) => is_in_conda_environment(places, name),
                 };
                 if is_moved && !places.contains(&to) {
@@ -440,10 +442,10 @@ fn tar_moves(words: &[&str], arguments: &[&str], at: LocatedCommand<'_>) -> Vec<
     let has = |letter: char, long: &str| flags().any(|word| word.contains(letter)) || words.contains(&long);
     let folder = option_value(words, "--directory", "-C");
     let Some(there) = at.resolve_path(folder.unwrap_or(".")) else { return Vec::new() };
-    // Letters without a sign in front stand among the arguments.
+    // Option letters without a dash, as in `tar xzf`, are among the arguments.
     let arguments = if first.starts_with('-') { arguments } else { arguments.get(1..).unwrap_or_default() };
     let mut paths = arguments.iter().copied().filter(|path| Some(*path) != folder);
-    // The file stands behind the letter `f`, or first where letters have no sign.
+    // The archive follows the letter `f`; after letters without a dash it is the first argument.
     let behind = words.windows(2).find(|pair| letters(&pair[0]) && pair[0].ends_with('f')).map(|pair| pair[1]);
     let file = option_value(words, "--file", "").or(behind).or_else(|| paths.next());
     let Some(archive) = file.and_then(|file| at.resolve_path(file)) else { return Vec::new() };

@@ -51,7 +51,7 @@ pub(super) enum LoaderFileEffect {
 
 /// Returns the effect of one command, run in `folder`, on driver libraries and loader configuration.
 ///
-/// A command that may not run does nothing for certain: of such a one, where driver libraries may be is told alone.
+/// For a command that may not run, only the possible locations of driver libraries are returned.
 pub(super) fn loader_file_effect(command: &Command, folder: &str, around: &CommandContext<'_>) -> LoaderFileEffect {
     if command.conditional {
         let certain = Command { conditional: false, ..command.clone() };
@@ -147,7 +147,11 @@ pub(super) fn record_loader_file_effect(says: LoaderFileEffect, origin: Origin, 
 /// Removes links to toolkit stubs that nothing in the image provides.
 pub(super) fn remove_dangling_stub_links(seen: &mut Observations) {
     let of_toolkit = |name: &str| name.contains(TOOLKIT_PACKAGE_PART) || is_driver_library_name(name);
-    if seen.packages.iter().any(|package| package.manager != PackageManager::Pip && of_toolkit(&package.name)) {
+    if seen
+        .packages
+        .iter()
+        .any(|package| package.requirement.manager != PackageManager::Pip && of_toolkit(&package.requirement.name))
+    {
         return;
     }
     let there: BTreeSet<String> = seen
@@ -177,7 +181,7 @@ fn parse_library_link(command: &Command, folder: &str) -> Option<(String, String
     let plain =
         options.clone().all(|word| !word.starts_with("--target") && (word.starts_with("--") || !word.contains('t')));
     let words: Vec<&str> = operands(command).collect();
-    // A word that is not known would be left out of the list.
+    // An unknown word would be missing from the list.
     let known = command.words.iter().all(|word| word.known().is_some());
     let (target, link) = match words.as_slice() {
         [target, link] => (*target, *link),
@@ -281,7 +285,7 @@ fn destination_path(name: &str, into: &str, folder: bool) -> Option<String> {
 
 /// Returns destination and source of the driver libraries that `cp`, `mv` or `install` copies, by their file names.
 fn moved_driver_libraries(command: &Command, folder: &str) -> Vec<(String, String)> {
-    // A word that is not known would be left out of the list.
+    // An unknown word would be missing from the list.
     let words: Option<Vec<&str>> = command.words.iter().skip(1).map(Word::known).collect();
     let Some(words) = words else { return Vec::new() };
     let makes_folders = |word: &&&str| **word == "-d" || **word == "--directory";

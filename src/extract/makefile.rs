@@ -314,7 +314,7 @@ impl Makefile {
             }),
             ("?", Some(own)) => own.clone(),
             ("+", Some(own)) => own.as_ref().map(|own| format!("{own} {}", value.trim())),
-            // What the environment has stands above such a value, also for a shell.
+            // The environment takes precedence over a value set with `?=`, also in a shell.
             ("?", None) if value.contains(['"', '\'', '}']) => None,
             ("?", None) => Some(format!("$${{{name}-{}}}", value.trim())),
             _ => Some(value.trim().to_owned()),
@@ -363,7 +363,7 @@ impl Makefile {
 
     /// Returns the recipe lines that are run for some goals, in order, each with whether it may be skipped.
     pub(super) fn recipe_lines(&self, goals: Vec<String>) -> Vec<(MappedText, &OpenedFile, bool)> {
-        // Which goal is the first one cannot be told where a file may be in front of it.
+        // The first goal is unknown if an unread file may define one before it.
         let any = goals.is_empty() && self.first_open;
         let none: Arc<BTreeSet<String>> = Arc::default();
         let mut open: Vec<(String, bool, Arc<BTreeSet<String>>)> =
@@ -378,7 +378,7 @@ impl Makefile {
         while let Some((goal, ready, own)) = open.pop() {
             let Some(rule) = self.rules.get(&goal) else {
                 if let Some((front, back)) = goal.split_once('$').filter(|_| seen.insert(goal.clone())) {
-                    // Which it is hangs on what is not known.
+                    // Which goal it is depends on an unknown variable.
                     let back = back.rsplit([')', '}']).next().filter(|_| back.contains([')', '}'])).unwrap_or("");
                     let may = self
                         .rules

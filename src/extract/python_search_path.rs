@@ -21,7 +21,7 @@ const DEFAULT_ENVIRONMENT_ROOTS: [&str; 4] = ["/", "/usr", "/usr/local", "/opt/c
 pub(super) fn mark_unreachable_packages(reader: &mut TargetReader<'_>, evaluated: &EvaluatedTarget) {
     let folders = python_search_paths(&reader.seen, evaluated);
     let TargetReader { seen, state: done, .. } = reader;
-    let all = seen.packages.iter_mut().filter(|package| package.manager == PackageManager::Pip);
+    let all = seen.packages.iter_mut().filter(|package| package.requirement.manager == PackageManager::Pip);
     for package in all.filter(|package| package.conditional.is_none()) {
         let places = done.locations.package_locations(package.fact);
         if let Some(custom_folder) = custom_install_folder(places)
@@ -34,7 +34,7 @@ pub(super) fn mark_unreachable_packages(reader: &mut TargetReader<'_>, evaluated
 
 /// Explains why it is uncertain that Python finds a package.
 fn unreachable_reason(package: &ObservedPackage, custom_folder: &str) -> Cause {
-    Cause::InstalledElsewhere { name: package.name.to_string(), folder: custom_folder.to_string() }
+    Cause::InstalledElsewhere { name: package.requirement.name.to_string(), folder: custom_folder.to_string() }
 }
 
 /// Returns the folder that pip installs into by `--target`, `--prefix` or `--root`, if any.
@@ -112,7 +112,7 @@ fn is_on_search_path(place: &PackageLocation, folders: &PythonSearchPaths) -> bo
                 || has(&folders.roots, root)
                 || folders.flat.iter().any(inside)
         }
-        // To where a COPY or a command brings it: an environment, or a folder of packages.
+        // The destination of a COPY or a command: an environment, or a directory of packages.
         PackageLocation::Prefix(path) => {
             let path = path.trim_end_matches('/');
             let path = if path.is_empty() { "/" } else { path };

@@ -33,10 +33,10 @@ pub(super) fn target_python_version(
     let another = if project { reader.state.other_python } else { reader.seen.other_python };
     let own = base.filter(|_| !another)?;
     let another = |package: &ObservedPackage| {
-        let version = package.name.strip_prefix("python").filter(|rest| rest.starts_with("3."));
+        let version = package.requirement.name.strip_prefix("python").filter(|rest| rest.starts_with("3."));
         version.is_some_and(|version| version.split('-').next() != Some(own))
     };
-    let apt = reader.seen.packages.iter().filter(|package| package.manager == PackageManager::System);
+    let apt = reader.seen.packages.iter().filter(|package| package.requirement.manager == PackageManager::System);
     (!apt.into_iter().any(another)).then(|| own.to_owned())
 }
 
@@ -106,10 +106,13 @@ pub(super) fn uses_image_python(reader: &CommandReader<'_>, command: &Command, r
 fn has_image_python(reader: &CommandReader<'_>) -> bool {
     let BaseKind::Image(base) = &reader.tree.evaluated.base.kind else { return false };
     let named = reader.knowledge.image_python(base).is_some_and(|row| row.version == row.python);
-    let of_system =
-        |package: &&ObservedPackage| package.manager == PackageManager::System && package.conditional.is_none();
+    let of_system = |package: &&ObservedPackage| {
+        package.requirement.manager == PackageManager::System && package.conditional.is_none()
+    };
     let mut packages = reader.seen.packages.iter().filter(of_system);
-    named || packages.any(|package| package.name == "python3" || package.name.starts_with("python3-"))
+    named
+        || packages
+            .any(|package| package.requirement.name == "python3" || package.requirement.name.starts_with("python3-"))
 }
 
 /// Returns the known arguments of a command, its program included.

@@ -37,7 +37,8 @@ impl CommandReader<'_> {
         found.removed.retain(|(manager, ..)| !command.conditional && is_known(*manager));
         for (manager, name, _) in removed {
             let is_certain = !command.conditional && is_known(manager);
-            let is_same_package = |package: &ObservedPackage| package.manager == manager && package.name == name;
+            let is_same_package =
+                |package: &ObservedPackage| package.requirement.manager == manager && package.requirement.name == name;
             let home = home.filter(|_| manager == PackageManager::Pip);
             let homes = &self.state.homes;
             let is_here =
@@ -102,9 +103,9 @@ impl CommandReader<'_> {
             };
             let Some(pattern) = ShellPattern::compile(module).filter(|_| !module.is_empty()) else { continue };
             let is_removed = |package: &ObservedPackage| {
-                package.manager == PackageManager::Pip
-                    && self.knowledge.framework(&package.name).is_some()
-                    && pattern.matches(&package.name.replace('-', "_")) == Some(true)
+                package.requirement.manager == PackageManager::Pip
+                    && self.knowledge.framework(&package.requirement.name).is_some()
+                    && pattern.matches(&package.requirement.name.replace('-', "_")) == Some(true)
             };
             for package in self.seen.packages.iter_mut().filter(|package| is_removed(package)) {
                 package.conditional.get_or_insert_with(|| Cause::ModuleRemoved { path: path.to_owned() });

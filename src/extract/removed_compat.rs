@@ -45,8 +45,8 @@ fn remove_earlier_compat_packages(seen: &mut Observations, source: SourceId, spa
     let facts = &seen.facts;
     let earlier = |origin: &Origin| matches!(origin, Origin::File { source: own, span: at } if *own == source && at.start < span.start);
     seen.packages.retain(|package| {
-        package.manager != PackageManager::System
-            || !package.name.starts_with(COMPAT_PACKAGE_PREFIX)
+        package.requirement.manager != PackageManager::System
+            || !package.requirement.name.starts_with(COMPAT_PACKAGE_PREFIX)
             || !facts.origins(package.fact).iter().any(earlier)
     });
 }

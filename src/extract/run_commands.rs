@@ -62,9 +62,9 @@ struct CommandInstalls {
     named: Option<Command>,
     /// The Python that it installs for.
     python: Option<String>,
-    /// Whether that is an environment apart from what the base brings.
+    /// Whether that Python runs in an environment that is separate from the base image.
     separate_environment: bool,
-    /// Where it lies, other than where the Python of the image looks.
+    /// Where the packages are installed, if not where the Python of the image searches.
     home: Option<PythonLocation>,
     /// What is not judged, in words.
     left_out: Vec<String>,
@@ -196,23 +196,27 @@ impl CommandReader<'_> {
         found.packages.extend(install::unpacked_archive(command, knowledge).filter(|one| !self.has_package(one)));
         let tool = virtual_environments::installs_isolated_tool(command);
         let left_out = if tool { self.drop_tool_packages(&mut found) } else { Vec::new() };
-        for package in found.packages.iter_mut().filter(|package| package.manager == PackageManager::System) {
-            let common =
-                self.state.repositories.iter().find_map(|one| knowledge.common_package_name(one, &package.name));
+        for package in found.packages.iter_mut().filter(|package| package.requirement.manager == PackageManager::System)
+        {
+            let common = self
+                .state
+                .repositories
+                .iter()
+                .find_map(|one| knowledge.common_package_name(one, &package.requirement.name));
             if let Some(common) = common {
-                package.name = PackageName::system(&common);
+                package.requirement.name = PackageName::system(&common);
             }
         }
         let environments = &self.state.environments;
         let target = environments.target_folder(command, &self.folder, run.path_head.as_deref(), &lookup);
         let separate_environment = tool || target.is_some_and(|target| !environments.includes_system_packages(&target));
         let home = self.python_location(command, run, &lookup);
-        let of_pip = |package: &&mut PackageInstall| package.manager == PackageManager::Pip;
-        if found.packages.iter().any(|package| package.manager == PackageManager::Pip)
+        let of_pip = |package: &&mut PackageInstall| package.requirement.manager == PackageManager::Pip;
+        if found.packages.iter().any(|package| package.requirement.manager == PackageManager::Pip)
             && let RequestedPython::Version(version) = python_version::requested_python(self, command, run, &lookup)
         {
             for package in found.packages.iter_mut().filter(of_pip) {
-                package.python.get_or_insert_with(|| version.clone());
+                package.requirement.python.get_or_insert_with(|| version.clone());
             }
         }
         let torch = || self.installed_torch_version();
@@ -315,20 +319,20 @@ impl CommandReader<'_> {
             found.removed.iter().any(|(_, name, _)| code.component.as_deref() == Some(name.as_str()))
         };
         self.seen.code.retain(|code| !is_removed(code));
-        // What a command names itself stands after what that brings along, and so wins.
+        // Dependencies are added before the packages that a command names, so that the named ones win.
         for install in find_gpu_dependencies(&found, self.seen, self.knowledge) {
             let package = self.observe_install(&install);
             self.state.locations.set_package_locations(package.fact, places.clone());
             self.state.homes.extend(home.clone().map(|home| (package.fact, home)));
-            let separate = separate_environment && package.manager == PackageManager::Pip;
+            let separate = separate_environment && package.requirement.manager == PackageManager::Pip;
             self.seen.packages.push(ObservedPackage { separate_environment: separate, ..package });
         }
         for install in &found.packages {
             let package = self.observe_install(install);
             self.state.locations.set_package_locations(package.fact, places.clone());
             self.state.homes.extend(home.clone().map(|home| (package.fact, home)));
-            let separate = separate_environment && package.manager == PackageManager::Pip;
-            if separate && package.name == "pip" {
+            let separate = separate_environment && package.requirement.manager == PackageManager::Pip;
+            if separate && package.requirement.name == "pip" {
                 self.state.environments.forget_missing_pip();
             }
             self.seen.packages.push(ObservedPackage { separate_environment: separate, ..package });
@@ -367,23 +371,26 @@ impl CommandReader<'_> {
     /// Whether a package of this name and version was seen before, such as that of a downloaded archive.
     fn has_package(&self, one: &PackageInstall) -> bool {
         self.seen.packages.iter().any(|package| {
-            let same = match (&package.version, &one.version) {
+            let same = match (&package.requirement.version, &one.requirement.version) {
                 (PackageVersion::Exact(own), PackageVersion::Exact(version)) => own == version,
                 (_, PackageVersion::Unresolved(_)) => true,
                 _ => false,
             };
-            same && package.name == one.name
+            same && package.requirement.name == one.requirement.name
         })
     }
 
     /// Drops what a tool installs into a separate environment if the image has a framework itself, and returns notes.
     fn drop_tool_packages(&self, found: &mut InstallEffects) -> Vec<String> {
         let knowledge = self.knowledge;
-        if self.seen.packages.iter().all(|package| knowledge.framework(&package.name).is_none()) {
+        if self.seen.packages.iter().all(|package| knowledge.framework(&package.requirement.name).is_none()) {
             return Vec::new();
         }
         let left_out = std::mem::take(&mut found.packages);
-        let names = left_out.into_iter().map(|package| package.name).filter(|name| knowledge.framework(name).is_some());
+        let names = left_out
+            .into_iter()
+            .map(|package| package.requirement.name)
+            .filter(|name| knowledge.framework(name).is_some());
         names.map(|name| format!("{name} is installed in a separate environment and is not checked")).collect()
     }
 
@@ -590,7 +597,7 @@ impl CommandReader<'_> {
         let reads = |word: &str| word.starts_with("--") || !word.contains('n');
         let plain =
             (at + 1..command.words.len()).all(|at| known(at).is_some_and(|word| word.starts_with('-') && reads(word)));
-        // A here-document was gone through with the text that it stands in.
+        // A here-document was already read as part of the text that contains it.
         let given = matches!(command.input, StandardInput::File(_) | StandardInput::Pipe(_));
         if !shell || !plain || !given || depth >= MAX_SCRIPT_DEPTH || self.state.scripts >= MAX_SCRIPTS {
             return false;
@@ -620,7 +627,7 @@ impl CommandReader<'_> {
     /// Records a script whose name is unknown and that may be in the build context, as missing evidence.
     fn record_unknown_script(&mut self, written: &str, reason: &Cause, span: Span, run: &RunInstruction) {
         let name = written.rsplit('/').next().unwrap_or(written);
-        // A name that is known is one of a file that a COPY brings, or no file of the context.
+        // A known name is that of a copied file, or of no file in the build context.
         let name = if name.contains(['$', '`', ')', '}']) { "*.sh" } else { name };
         let front = written.split(['$', '`', '*', '?']).next().unwrap_or_default();
         let folder = front.rsplit_once('/').map_or("", |(folder, _)| folder);

@@ -1,6 +1,6 @@
 //! Packages that the SBOM of an image lists, in addition to the observations from its configuration.
 //!
-//! Nobody has looked whether it is so: each fact has the list as its place, and nothing counts as seen whole.
+//! The image itself is not checked: each fact has the list as its origin, and nothing counts as complete.
 
 use std::collections::BTreeMap;
 

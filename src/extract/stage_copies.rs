@@ -366,11 +366,12 @@ impl<'a> StageEvaluator<'a> {
         };
         let usual = package_locations::default_locations();
         for removal in removed {
-            let own =
-                uninstalled.iter().filter(|package| package.name == removal.name && package.command <= removal.command);
+            let own = uninstalled
+                .iter()
+                .filter(|package| package.requirement.name == removal.name && package.command <= removal.command);
             let places = own.clone().next_back().map(|package| done.locations.package_locations(package.fact));
             // What the image itself has under this name is another one.
-            let is_installed = reader.seen.packages.iter().any(|package| package.name == removal.name);
+            let is_installed = reader.seen.packages.iter().any(|package| package.requirement.name == removal.name);
             if !is_installed && is_copied(removal.manager, &removal.name, places.unwrap_or(&usual)) {
                 reader.seen.uninstalled_packages.extend(own.cloned());
                 reader.seen.removed_packages.push(removal);
@@ -399,13 +400,18 @@ impl<'a> StageEvaluator<'a> {
         let knowledge = self.options.knowledge;
         let mut replaces = self.source_image(copy).is_some_and(|(image, _)| is_without_frameworks(&image, knowledge));
         let own_names: BTreeSet<PackageName> =
-            reader.seen.packages.iter().map(|package| package.name.clone()).collect();
+            reader.seen.packages.iter().map(|package| package.requirement.name.clone()).collect();
         self.add_copied_removals(reader, copy, (uninstalled, removed), &done);
         for package in packages {
             let places = done.locations.package_locations(package.fact);
-            if !known_sources(copy)
-                .any(|source| package_locations::is_package_copied(source, package.manager, &package.name, places))
-            {
+            if !known_sources(copy).any(|source| {
+                package_locations::is_package_copied(
+                    source,
+                    package.requirement.manager,
+                    &package.requirement.name,
+                    places,
+                )
+            }) {
                 continue;
             }
             let fact = fact_with_copy(reader, package.fact, copy);
@@ -416,7 +422,7 @@ impl<'a> StageEvaluator<'a> {
             });
             reader.state.homes.extend(home.filter(|home| !home.is_system_packages()).map(|home| (fact, home)));
             // The copied release takes the place of an installed one, whichever is newer.
-            if replaces && own_names.contains(&package.name) {
+            if replaces && own_names.contains(&package.requirement.name) {
                 reader.seen.base_changes.reinstalling.push(package.command);
                 replaces = false;
             }

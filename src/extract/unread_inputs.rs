@@ -235,7 +235,7 @@ impl CommandReader<'_> {
 
     /// Records an environment that `conda-unpack` sets up and that was packed outside of the build.
     pub(super) fn record_unpacked_environment(&mut self, command: &Command) {
-        let own = |package: &ObservedPackage| package.manager == PackageManager::Conda;
+        let own = |package: &ObservedPackage| package.requirement.manager == PackageManager::Conda;
         if command.program() != Some("conda-unpack") || self.seen.packages.iter().any(own) {
             return;
         }

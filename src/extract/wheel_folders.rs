@@ -59,7 +59,9 @@ impl WheelFolders {
         let moved = self.0.iter().filter_map(|(folder, made)| {
             let rest = folder.strip_prefix(from)?;
             let inside = rest.is_empty() || rest.starts_with('/');
-            let named = |one: &PackageInstall| pattern.is_none_or(|(_, pattern)| may_match_pattern(pattern, &one.name));
+            let named = |one: &PackageInstall| {
+                pattern.is_none_or(|(_, pattern)| may_match_pattern(pattern, &one.requirement.name))
+            };
             let wheels = made.wheels.iter().filter(|one| named(one)).cloned().collect();
             inside.then(|| (format!("{}{rest}", to.trim_end_matches('/')), WheelFolder { wheels, open: made.open }))
         });
@@ -111,7 +113,7 @@ impl WheelFolders {
             };
             unknown = unknown.or_else(|| more.map(|why| unknown_wheels_reason(&place, why)));
         }
-        for package in found.packages.iter_mut().filter(|package| package.manager == PackageManager::Pip) {
+        for package in found.packages.iter_mut().filter(|package| package.requirement.manager == PackageManager::Pip) {
             choose_wheel(package, &wheels, (no_index, unknown.as_ref()), knowledge);
         }
     }
@@ -133,7 +135,9 @@ impl WheelFolders {
             (Err(why), None) => return Err(why.clone()),
             (Err(_), Some(_)) => Vec::new(),
         };
-        let named = |one: &PackageInstall| (format!("{}-0-py3-none-any.whl", one.name.replace('-', "_")), one.clone());
+        let named = |one: &PackageInstall| {
+            (format!("{}-0-py3-none-any.whl", one.requirement.name.replace('-', "_")), one.clone())
+        };
         named_wheels.extend(made.iter().flat_map(|made| &made.wheels).map(named));
         Ok((named_wheels, made.filter(|made| made.open).map(|_| Cause::UnknownFilesAdded)))
     }
@@ -158,24 +162,28 @@ fn choose_wheel(
     if decided {
         return;
     }
-    let own: Vec<&PackageInstall> =
-        wheels.iter().filter(|wheel| wheel.name == package.name && satisfies_requirement(wheel, package)).collect();
+    let own: Vec<&PackageInstall> = wheels
+        .iter()
+        .filter(|wheel| wheel.requirement.name == package.requirement.name && satisfies_requirement(wheel, package))
+        .collect();
     let cannot_tell = |package: &mut PackageInstall, why: &Cause| {
         package.variant = None;
-        package.indexes = IndexSelection::Unknown(why.clone());
-        if !package.version.is_exact() {
-            package.version = PackageVersion::Unresolved(why.clone());
+        package.requirement.indexes = IndexSelection::Unknown(why.clone());
+        if !package.requirement.version.is_exact() {
+            package.requirement.version = PackageVersion::Unresolved(why.clone());
         }
     };
     let same = |one: &&PackageInstall| {
         own.first().is_some_and(|first| {
             let tag = |install: &PackageInstall| install.variant.as_ref().map(|variant| variant.tag.clone());
-            one.version == first.version && tag(one) == tag(first) && one.indexes == first.indexes
+            one.requirement.version == first.requirement.version
+                && tag(one) == tag(first)
+                && one.requirement.indexes == first.requirement.indexes
         })
     };
     match own.split_first() {
         None => {
-            if let Some(why) = unknown.filter(|_| !matches!(package.indexes, IndexSelection::Unknown(_))) {
+            if let Some(why) = unknown.filter(|_| !matches!(package.requirement.indexes, IndexSelection::Unknown(_))) {
                 cannot_tell(package, why);
             }
         }
@@ -183,9 +191,9 @@ fn choose_wheel(
             if own.iter().all(same) && (no_index || (package.variant.is_none() && precedes_index(wheel, package))) =>
         {
             if package.variant.is_none() {
-                package.version = wheel.version.clone();
+                package.requirement.version = wheel.requirement.version.clone();
                 package.variant = wheel.variant.clone();
-                package.indexes = wheel.indexes.clone();
+                package.requirement.indexes = wheel.requirement.indexes.clone();
             }
         }
         Some(_) if no_index => {}
@@ -209,20 +217,20 @@ fn may_match_pattern(pattern: &str, package: &str) -> bool {
 
 /// Whether a wheel satisfies the required version.
 fn satisfies_requirement(wheel: &PackageInstall, requirement: &PackageInstall) -> bool {
-    match (&requirement.version, &wheel.version) {
+    match (&requirement.requirement.version, &wheel.requirement.version) {
         (PackageVersion::Exact(requested), PackageVersion::Exact(own)) => {
             requested == own || requested.as_str() == own.public()
         }
         (PackageVersion::Range(range), _) if range.is_any() => true,
         (PackageVersion::Range(range), PackageVersion::Exact(own)) => range.contains(own) != Some(false),
         (PackageVersion::Unresolved(_), _) => true,
-        _ => wheel.indexes != IndexSelection::Default,
+        _ => wheel.requirement.indexes != IndexSelection::Default,
     }
 }
 
 /// Whether pip prefers a wheel to the same version on an index: a local version counts as later.
 fn precedes_index(wheel: &PackageInstall, requirement: &PackageInstall) -> bool {
-    match (&requirement.version, &wheel.version) {
+    match (&requirement.requirement.version, &wheel.requirement.version) {
         (PackageVersion::Exact(requested), PackageVersion::Exact(own)) => {
             requested.local().is_none() && (own.local().is_some() || wheel.variant.is_some())
         }
@@ -232,16 +240,18 @@ fn precedes_index(wheel: &PackageInstall, requirement: &PackageInstall) -> bool 
 
 /// Whether pip may prefer a wheel to the releases of an index, as far as the tables list them.
 fn may_precede_index(wheel: &PackageInstall, requirement: &PackageInstall, knowledge: Knowledge) -> bool {
-    let range = match &requirement.version {
+    let range = match &requirement.requirement.version {
         PackageVersion::Exact(_) => return precedes_index(wheel, requirement),
         PackageVersion::Range(range) => range,
         PackageVersion::Unresolved(_) => return false,
     };
-    let PackageVersion::Exact(own) = &wheel.version else { return false };
+    let PackageVersion::Exact(own) = &wheel.requirement.version else { return false };
     let within = |version: &&str| range.admits(version);
-    let served =
-        knowledge.served_torch_releases().map(|row| row.version).filter(|_| knowledge.has_variants(&requirement.name));
-    let mut releases = knowledge.known_releases(&requirement.name).chain(served).filter(within);
+    let served = knowledge
+        .served_torch_releases()
+        .map(|row| row.version)
+        .filter(|_| knowledge.has_variants(&requirement.requirement.name));
+    let mut releases = knowledge.known_releases(&requirement.requirement.name).chain(served).filter(within);
     let public = own.without_local();
     let newer = |release: &str| public.compare_text(release) == Some(Ordering::Less);
     own.local().is_some() && !releases.any(newer)

@@ -1,6 +1,6 @@
 //! Fixes under assumptions about the unread part of an image: that it is empty, or as is usual for such images.
 //!
-//! Where it fails then, what cures that is worth knowing, and is told with what it hangs on.
+//! If the image fails under such an assumption, a fix for that is reported together with the assumption.
 
 use crate::fix::TestedFix;
 use crate::fix::assumed_base::AssumedBase;
@@ -69,7 +69,7 @@ fn assume_empty(mut seen: Observations) -> Observations {
     seen
 }
 
-/// Searches fixes for a subject that is changed by one assumption.
+/// Searches for fixes for a subject under one assumption about its contents.
 fn search_under_assumption(
     (what, change): (&str, &dyn Fn(Observations) -> Observations),
     subject: &AnalysisSubject,

@@ -31,7 +31,7 @@ pub(super) fn is_rejected_downgrade(
 fn has_unpinned_framework(seen: &Observations, knowledge: Knowledge) -> bool {
     let brings = |name: &str| knowledge.dependencies_with_gpu_code().iter().any(|row| row.distribution == name);
     let of_gpu = |name: &str| knowledge.framework(name).is_some() || brings(name);
-    pip_and_conda_packages(seen).any(|one| !one.version.is_exact() && of_gpu(&one.name))
+    pip_and_conda_packages(seen).any(|one| !one.requirement.version.is_exact() && of_gpu(&one.requirement.name))
 }
 
 /// Whether something is built for a newer CUDA major release than that of the selected base.
@@ -50,8 +50,9 @@ fn has_package_for_newer_cuda(case: &FixContext<'_>, wish: &ProposedChange, seen
 
 /// Returns the CUDA version that a package is built for, as its name, version or index states it.
 fn cuda_version_of_package(package: &ObservedPackage, knowledge: Knowledge) -> Option<CudaVersion> {
-    let (name, variant) = (package.name.as_str(), package.variant.as_deref());
-    let version = if let PackageVersion::Exact(text) = &package.version { Some(text.as_str()) } else { None };
+    let (name, variant) = (package.requirement.name.as_str(), package.variant.as_deref());
+    let version =
+        if let PackageVersion::Exact(text) = &package.requirement.version { Some(text.as_str()) } else { None };
     let local = || version?.split_once('+').and_then(|(_, local)| variant_cuda(local));
     let of_version = || Some(knowledge.cuda_of_version(name, version?)?.0);
     let of_library = || Some(knowledge.library_wheel_cuda(name, version?)?.0);
@@ -61,7 +62,7 @@ fn cuda_version_of_package(package: &ObservedPackage, knowledge: Knowledge) -> O
 
 /// Returns the packages that pip or conda installs.
 fn pip_and_conda_packages(seen: &Observations) -> impl Iterator<Item = &ObservedPackage> {
-    seen.packages.iter().filter(|one| matches!(one.manager, PackageManager::Pip | PackageManager::Conda))
+    seen.packages.iter().filter(|one| matches!(one.requirement.manager, PackageManager::Pip | PackageManager::Conda))
 }
 
 /// Returns the base image that a change selects.

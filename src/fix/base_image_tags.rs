@@ -269,7 +269,7 @@ fn framework_release(knowledge: Knowledge, repository: &str, tag: &str) -> Optio
 
 /// Whether a package is a build for one CUDA version or torch release, such as `k2==1.24.4+cuda10.2.torch1.9.0`.
 fn is_bound_to_cuda_or_torch(package: &ObservedPackage) -> bool {
-    package.version.local().is_some_and(|local| local.starts_with("cu") || local.contains("torch"))
+    package.requirement.version.local().is_some_and(|local| local.starts_with("cu") || local.contains("torch"))
 }
 
 /// The image flavours that a tag needs to contain the missing libraries, for one CUDA major release.
@@ -425,7 +425,7 @@ fn tag_with_flavours(
         None if extra => Some(*of_tag.iter().rfind(|word| words.flavours.contains(**word))?),
         None => None,
     };
-    // The word of tags with the least in them never stands beside one for cuDNN.
+    // The flavour of the smallest images, `base`, is never combined with cuDNN.
     let bare = knowledge.smallest_cuda_flavour()?;
     let richer = words.flavours.iter().copied().find(|word| !is_extra(word) && *word != bare);
     let flavour = match richer.filter(|_| cuda_tag.flavour == bare) {

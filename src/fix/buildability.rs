@@ -133,18 +133,22 @@ fn has_unknown_dependent_build(
     let knowledge = case.knowledge();
     let chosen = |package: &'_ ObservedPackage| match cuda_build_of(case, package) {
         Some(local) => Some(local.to_owned()),
-        None => match &package.indexes {
+        None => match &package.requirement.indexes {
             IndexSelection::Only(tag) => Some(tag.clone()),
             IndexSelection::Default | IndexSelection::Beside(_) | IndexSelection::Unknown(_) => None,
         },
     };
-    let others = after.packages.iter().filter(|one| one.manager == PackageManager::Pip && one.name != target.name);
+    let others = after
+        .packages
+        .iter()
+        .filter(|one| one.requirement.manager == PackageManager::Pip && one.requirement.name != target.name);
     let mut follows = others.filter(|one| {
-        let code = knowledge.framework(&one.name).is_some() && knowledge.has_build_index(&one.name);
-        code && !knowledge.is_built_with_torch(&one.name)
+        let code =
+            knowledge.framework(&one.requirement.name).is_some() && knowledge.has_build_index(&one.requirement.name);
+        code && !knowledge.is_built_with_torch(&one.requirement.name)
     });
     follows.any(|one| {
-        let before = last_pip_package(&case.seen, &one.name).and_then(chosen);
+        let before = last_pip_package(&case.seen, &one.requirement.name).and_then(chosen);
         chosen(one).as_deref() == Some(build) && before.as_deref() != Some(build)
     })
 }
@@ -164,12 +168,12 @@ fn leaves_dependent_on_other_cuda(
         row.default_variant.iter().find(|one| one.arch == arch).map(|one| one.value)
     };
     let is_dependent = |one: &&ObservedPackage| {
-        one.manager == PackageManager::Pip
-            && knowledge.is_built_with_torch(&one.name)
-            && !matches!(one.version, PackageVersion::Unresolved(_))
+        one.requirement.manager == PackageManager::Pip
+            && knowledge.is_built_with_torch(&one.requirement.name)
+            && !matches!(one.requirement.version, PackageVersion::Unresolved(_))
     };
     after.packages.iter().filter(is_dependent).any(|one| {
-        let tag = match (cuda_build_of(case, one), &one.indexes) {
+        let tag = match (cuda_build_of(case, one), &one.requirement.indexes) {
             (Some(local), _) => Some(local),
             (None, IndexSelection::Only(tag)) => Some(tag.as_str()),
             (None, IndexSelection::Beside(tags)) if tags.iter().any(|tag| tag == build) => Some(build),
@@ -211,8 +215,9 @@ fn requires_hashes(case: &FixContext<'_>) -> bool {
 /// Whether a constraint does not admit the requested version of a package.
 fn violates_constraint(after: &Observations, one: &TargetPackage<'_>) -> bool {
     let Some(package) = last_pip_package(after, one.name) else { return false };
-    let own = after.bounds.iter().filter(|bound| bound.name == one.name && bound.command == package.command);
-    own.into_iter().any(|bound| match &bound.version {
+    let own =
+        after.bounds.iter().filter(|bound| bound.requirement.name == one.name && bound.command == package.command);
+    own.into_iter().any(|bound| match &bound.requirement.version {
         PackageVersion::Exact(text) => {
             let local = text.local();
             text.public() != one.version || (local.is_some() && local != one.build)
@@ -224,8 +229,9 @@ fn violates_constraint(after: &Observations, one: &TargetPackage<'_>) -> bool {
 
 /// Returns the CUDA build that a version names, `cu118` of `2.4.0+cu118`, if its package has an index for each build.
 fn cuda_build_of<'a>(case: &FixContext<'_>, package: &'a ObservedPackage) -> Option<&'a str> {
-    let local = package.version.local()?;
-    let pip = package.manager == PackageManager::Pip && case.knowledge().has_build_index(&package.name);
+    let local = package.requirement.version.local()?;
+    let pip = package.requirement.manager == PackageManager::Pip
+        && case.knowledge().has_build_index(&package.requirement.name);
     (pip && local.starts_with("cu")).then_some(local)
 }
 
@@ -266,11 +272,12 @@ fn are_builds_in_indexes(
         .and_then(|subject| judge::observations_for_platform(&subject.content, &case.platform));
     let Some(read) = read else { return false };
     named.into_iter().all(|(package, build)| {
-        let mut same =
-            read.packages.iter().rev().filter(|one| one.manager == PackageManager::Pip && one.name == package.name);
-        let own = targets.iter().any(|one| one.name == package.name);
+        let mut same = read.packages.iter().rev().filter(|one| {
+            one.requirement.manager == PackageManager::Pip && one.requirement.name == package.requirement.name
+        });
+        let own = targets.iter().any(|one| one.name == package.requirement.name);
         match same.find(|one| one.command == package.command) {
-            Some(one) if cuda_build_of(case, one).is_none() => offers_build(&one.indexes, build),
+            Some(one) if cuda_build_of(case, one).is_none() => offers_build(&one.requirement.indexes, build),
             // A wheel that is named by its address, and a version that stands elsewhere.
             _ => !own,
         }
@@ -343,11 +350,11 @@ fn requests_unsupported_targets(case: &FixContext<'_>, after: &Observations) -> 
 /// Whether the only wheel for a platform has no local version label and the requirement cannot select it.
 fn conflicts_with_unlabelled_wheel(case: &FixContext<'_>, one: &TargetPackage<'_>, after: &Observations) -> bool {
     let Some(build) = one.build.filter(|_| case.knowledge().has_variants(one.name)) else { return false };
-    let named = last_pip_package(after, one.name).is_some_and(|package| package.version.local().is_some());
+    let named = last_pip_package(after, one.name).is_some_and(|package| package.requirement.version.local().is_some());
     let archs = case.platforms.iter().filter_map(|platform| platform.split('/').nth(1));
     let row = |arch: &str| case.knowledge().torch_build(one.version, build, arch);
     let is_sole_index = last_pip_package(after, one.name)
-        .is_some_and(|package| package.indexes == IndexSelection::Only(build.to_owned()));
+        .is_some_and(|package| package.requirement.indexes == IndexSelection::Only(build.to_owned()));
     (named || !is_sole_index) && archs.into_iter().any(|arch| row(arch).is_some_and(|row| row.unnamed))
 }
 
@@ -364,15 +371,17 @@ fn has_conflicting_pin(
     let mut requirements = rows.filter(|row| row.arch.is_none_or(of_platform));
     requirements.any(|row| {
         let goes = targets.iter().any(|one| one.name == row.package);
-        let mut own = pinned_packages(after).filter(|(package, _)| !goes && package.name == row.package);
+        let mut own = pinned_packages(after).filter(|(package, _)| !goes && package.requirement.name == row.package);
         own.any(|(_, version)| range_contains(row.range, version.public()) == Some(false))
     })
 }
 
 /// Returns the packages that pip commands pin, with their versions.
 fn pinned_packages(seen: &Observations) -> impl Iterator<Item = (&ObservedPackage, &ExactVersion)> {
-    seen.packages.iter().filter(|one| one.manager == PackageManager::Pip).filter_map(|one| match &one.version {
-        PackageVersion::Exact(version) => Some((one, version)),
-        PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
+    seen.packages.iter().filter(|one| one.requirement.manager == PackageManager::Pip).filter_map(|one| {
+        match &one.requirement.version {
+            PackageVersion::Exact(version) => Some((one, version)),
+            PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
+        }
     })
 }

@@ -14,18 +14,28 @@ pub(super) fn bundled_companions(case: &FixContext<'_>, build: Option<&str>) -> 
     let Some(cuda) = build.and_then(variant_cuda) else { return Vec::new() };
     let has = |name: &str, version: &str| knowledge.bundles_library_for_cuda(name, version, cuda) == Some(true);
     let companion = |package: &ObservedPackage| {
-        let PackageVersion::Exact(text) = &package.version else { return None };
+        let PackageVersion::Exact(text) = &package.requirement.version else { return None };
         let from = text.public();
-        if knowledge.bundles_library_for_cuda(&package.name, from, cuda)? {
+        if knowledge.bundles_library_for_cuda(&package.requirement.name, from, cuda)? {
             return None;
         }
-        let rows = knowledge.bundled_variants().iter().filter(|row| row.distribution == package.name);
-        let next = rows.filter(|row| compare_natural(from, row.from).is_lt() && has(&package.name, row.from));
+        let rows = knowledge.bundled_variants().iter().filter(|row| row.distribution == package.requirement.name);
+        let next =
+            rows.filter(|row| compare_natural(from, row.from).is_lt() && has(&package.requirement.name, row.from));
         let to = next.map(|row| row.from).min_by(|one, other| compare_natural(one, other))?;
-        Some(CompanionUpdate { package: package.name.to_string(), from: Some(from.to_owned()), to: to.to_owned() })
+        Some(CompanionUpdate {
+            package: package.requirement.name.to_string(),
+            from: Some(from.to_owned()),
+            to: to.to_owned(),
+        })
     };
-    let mut found: Vec<CompanionUpdate> =
-        case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip).filter_map(companion).collect();
+    let mut found: Vec<CompanionUpdate> = case
+        .seen
+        .packages
+        .iter()
+        .filter(|one| one.requirement.manager == PackageManager::Pip)
+        .filter_map(companion)
+        .collect();
     found.dedup();
     found
 }

@@ -118,7 +118,7 @@ fn extend_sequence(case: &FixContext<'_>, first: FirstChange, trials: &mut Trial
         let Some(one) = found.into_iter().find(helps) else { break };
         candidate = combine_changes(candidate, &one)?;
         any = true;
-        // What is told and not written has no text to go on from.
+        // A change without edits leaves no text for a further change.
         let Some(then) = one.subject.clone().filter(|_| !one.edits.is_empty()) else { break };
         sources = sources_with_texts(&sources, &edited_texts(&sources, &one.edits)?);
         subject = then;

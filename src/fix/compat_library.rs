@@ -47,13 +47,14 @@ fn compat_package_name(knowledge: Knowledge, cuda: CudaVersion) -> Option<&'stat
 pub(super) fn driver_library_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
     let knowledge = case.knowledge();
     let mut wishes: Vec<(String, ProposedChange)> = Vec::new();
-    for package in case.seen.packages.iter().filter(|one| one.manager == PackageManager::System) {
-        let of_driver = knowledge.driver_package(&package.name).is_some_and(|row| !row.toolkit);
-        let known = wishes.iter().any(|(_, wish)| *wish == ProposedChange::DropPackage(package.name.to_string()));
+    for package in case.seen.packages.iter().filter(|one| one.requirement.manager == PackageManager::System) {
+        let of_driver = knowledge.driver_package(&package.requirement.name).is_some_and(|row| !row.toolkit);
+        let known =
+            wishes.iter().any(|(_, wish)| *wish == ProposedChange::DropPackage(package.requirement.name.to_string()));
         if of_driver && !known {
             wishes.push((
-                format!("leave out {}, which contains driver libraries", package.name),
-                ProposedChange::DropPackage(package.name.to_string()),
+                format!("leave out {}, which contains driver libraries", package.requirement.name),
+                ProposedChange::DropPackage(package.requirement.name.to_string()),
             ));
         }
     }

@@ -21,8 +21,8 @@ pub(super) fn conda_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidat
 fn find_conda_variants(case: &FixContext<'_>) -> Option<Vec<FixCandidate>> {
     let knowledge = case.knowledge();
     let name = knowledge.framework_with_variants()?.component;
-    let packages = || case.seen.packages.iter().filter(|one| one.manager == PackageManager::Conda);
-    let framework = packages().rfind(|one| knowledge.has_variants(&one.name))?;
+    let packages = || case.seen.packages.iter().filter(|one| one.requirement.manager == PackageManager::Conda);
+    let framework = packages().rfind(|one| knowledge.has_variants(&one.requirement.name))?;
     // A build that is named by itself, and one that another tool installs, are not chosen by what lies beside.
     if framework.variant.is_some()
         || last_pip_package(&case.seen, name).is_some()
@@ -30,11 +30,12 @@ fn find_conda_variants(case: &FixContext<'_>) -> Option<Vec<FixCandidate>> {
     {
         return None;
     }
-    let chooser = |one: &&ObservedPackage| knowledge.conda_variant(&one.name).is_some_and(|row| !row.cpu);
+    let chooser = |one: &&ObservedPackage| knowledge.conda_variant(&one.requirement.name).is_some_and(|row| !row.cpu);
     let choosing = packages().rfind(chooser)?;
-    let PackageVersion::Exact(now) = &choosing.version else { return None };
+    let PackageVersion::Exact(now) = &choosing.requirement.version else { return None };
     let now = now.as_str();
-    let channel = knowledge.conda_variant(&choosing.name)?.channel.or(framework.channel.as_deref())?;
+    let channel =
+        knowledge.conda_variant(&choosing.requirement.name)?.channel.or(framework.requirement.channel.as_deref())?;
     let version = case.component_fact(FactKey::ComponentVersion, name)?;
     let has = |row: &&CondaBuildRow| {
         row.channel == channel
@@ -48,7 +49,7 @@ fn find_conda_variants(case: &FixContext<'_>) -> Option<Vec<FixCandidate>> {
     ranked.sort_unstable();
     let safety = cuda_selection_safety(case, choosing, now);
     let candidate = |(step, (_, build)): (usize, (usize, &str))| {
-        let (package, to) = (choosing.name.clone(), cuda_version_of_build(build));
+        let (package, to) = (choosing.requirement.name.clone(), cuda_version_of_build(build));
         let title = format!("install {package}={to}, which selects {name} {version} for CUDA {to}");
         let wish = ProposedChange::Conda { package: package.to_string(), from: now.to_owned(), to };
         FixCandidate { kind: ChangeKind::FrameworkVariant, step, title, safety, wish }
@@ -62,8 +63,8 @@ fn cuda_selection_safety(case: &FixContext<'_>, choosing: &ObservedPackage, now:
     let knowledge = case.knowledge();
     let of_release = |text: &str| text == now || text.strip_prefix(now).is_some_and(|rest| rest.starts_with('.'));
     let bound = |one: &ObservedPackage| {
-        !is_conda_package(one, &choosing.name)
-            && match &one.version {
+        !is_conda_package(one, &choosing.requirement.name)
+            && match &one.requirement.version {
                 PackageVersion::Exact(text) => of_release(text.as_str()),
                 PackageVersion::Range(range) => range.as_str().contains(now),
                 PackageVersion::Unresolved(_) => false,

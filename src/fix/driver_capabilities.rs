@@ -11,8 +11,8 @@ use crate::text::nearest::nearest_word;
 const DEFAULT_CAPABILITIES: [&str; 2] = ["compute", "utility"];
 const ALL_CAPABILITIES: &str = "all";
 
-/// Returns replacement lists: with corrected spelling, with needed capabilities, with the default ones, with fewer if
-/// the node refuses some, then `all`.
+/// Returns lists of driver capabilities that may replace `now`, the best first: with corrected spelling, with the
+/// needed ones, with the default ones, with fewer if the node refuses some, then `all`.
 pub(super) fn capability_lists(case: &FixContext<'_>, now: Option<&str>) -> Vec<(String, FixSafety)> {
     let mut needed: Vec<&str> = Vec::new();
     let lists = case.image.needs.iter().flat_map(|needs| [&needs.at_start, &needs.at_run_time]);

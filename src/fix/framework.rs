@@ -50,7 +50,7 @@ impl<'a> InstalledTorch<'a> {
             Some(version) => torch_release_row(case, public_version(&version))?,
             None => newest_admitted_release(case, package)?,
         };
-        let (pinned, local) = match &package.version {
+        let (pinned, local) = match &package.requirement.version {
             PackageVersion::Exact(text) => (Some(text.public().to_owned()), text.local().map(str::to_owned)),
             PackageVersion::Range(_) => (None, None),
             PackageVersion::Unresolved(_) => return None,
@@ -131,7 +131,7 @@ fn torch_release_row(case: &FixContext<'_>, version: &str) -> Option<&'static To
 
 /// Returns the newest torch release that a specifier admits, of those that existed on the day of the image.
 fn newest_admitted_release(case: &FixContext<'_>, package: &ObservedPackage) -> Option<&'static TorchRow> {
-    let PackageVersion::Range(range) = &package.version else { return None };
+    let PackageVersion::Range(range) = &package.requirement.version else { return None };
     let day = case.seen.as_of.or(case.settings.as_of);
     let out = |row: &&TorchRow| day.is_none_or(|day| row.released.is_some_and(|released| released <= day));
     let fits = |row: &&TorchRow| range.admits(row.version);
@@ -199,12 +199,15 @@ fn dependent_wheel_safety(case: &FixContext<'_>, torch: &InstalledTorch<'_>, bui
         digits.get(..2).map(str::to_owned)
     };
     let Some(now) = build.or(torch.row.variants.first().copied()).and_then(major) else { return FixSafety::Safe };
-    let of_others =
-        case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip && one.name != torch.name);
+    let of_others = case
+        .seen
+        .packages
+        .iter()
+        .filter(|one| one.requirement.manager == PackageManager::Pip && one.requirement.name != torch.name);
     // What has the same build is changed with it.
     let keeps_old_cuda =
         |local: &str| Some(local) != torch.requested_build.as_deref() && major(local).is_some_and(|own| own != now);
-    if of_others.filter_map(|one| one.version.local()).any(keeps_old_cuda) {
+    if of_others.filter_map(|one| one.requirement.version.local()).any(keeps_old_cuda) {
         FixSafety::Manual
     } else {
         FixSafety::Safe
@@ -218,14 +221,14 @@ fn find_wheel_for_other_release<'a>(
     version: &str,
 ) -> Option<&'a str> {
     let of_release = |package: &&ObservedPackage| {
-        let Some(local) = package.version.local() else { return false };
+        let Some(local) = package.requirement.version.local() else { return false };
         let Some((_, own)) = local.split_once(torch.name) else { return false };
         let length = own.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(own.len());
         let own = own.get(..length).unwrap_or_default().trim_end_matches('.');
         !own.is_empty() && version != own && !version.starts_with(&format!("{own}."))
     };
-    let pip = case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip);
-    pip.filter(|one| one.name != torch.name).find(of_release).map(|one| one.name.as_str())
+    let pip = case.seen.packages.iter().filter(|one| one.requirement.manager == PackageManager::Pip);
+    pip.filter(|one| one.requirement.name != torch.name).find(of_release).map(|one| one.requirement.name.as_str())
 }
 
 /// Describes a build and the index that contains it, for a title.
@@ -263,8 +266,9 @@ fn version_candidates_in_range(case: &FixContext<'_>, places: Range<usize>, buil
     if let Some(torch) = InstalledTorch::detect(case) {
         wishes.extend(torch_release_changes(case, &torch, places.clone(), builds));
     }
-    let other =
-        |one: &&ObservedPackage| one.manager == PackageManager::Pip && !case.knowledge().has_variants(&one.name);
+    let other = |one: &&ObservedPackage| {
+        one.requirement.manager == PackageManager::Pip && !case.knowledge().has_variants(&one.requirement.name)
+    };
     for package in case.seen.packages.iter().filter(other) {
         wishes.extend(package_release_changes(case, package, places.clone()));
     }
@@ -293,13 +297,13 @@ fn torch_release_changes(
 ) -> Vec<ReleaseChange> {
     let knowledge = case.knowledge();
     let all: Vec<&str> = knowledge.served_torch_releases().map(|row| row.version).collect();
-    // What goes with a release is known of all that is asked for beside it, before those of which it is not.
+    // Releases whose companion packages are all known come before the others.
     let (mut found, mut lacking) = (Vec::new(), Vec::new());
     for version in nearest_releases(&all, torch.row.version).into_iter().skip(places.start).take(places.len()) {
         let Some(row) = knowledge.torch_release(version) else { continue };
         let Some(python) = python_condition(case, torch.package, torch.row.version, version) else { continue };
         let default = torch.requested_build.is_none()
-            && torch.package.is_none_or(|package| matches!(package.indexes, IndexSelection::Default));
+            && torch.package.is_none_or(|package| matches!(package.requirement.indexes, IndexSelection::Default));
         let named = available_builds(case, row, torch.requested_build.as_deref().or(torch.has.as_deref()))
             .into_iter()
             .map(Some);
@@ -337,18 +341,18 @@ fn package_release_changes(
     places: Range<usize>,
 ) -> Vec<ReleaseChange> {
     let knowledge = case.knowledge();
-    let PackageVersion::Exact(version) = &package.version else { return Vec::new() };
+    let PackageVersion::Exact(version) = &package.requirement.version else { return Vec::new() };
     let core = case
         .core_components()
-        .any(|one| component_of_distribution(knowledge, &package.name) == Some(one.name.as_str()));
+        .any(|one| component_of_distribution(knowledge, &package.requirement.name) == Some(one.name.as_str()));
     let now = version.public();
-    let all = known_releases(knowledge, &package.name);
-    if all.is_empty() || !(core || pins_torch(knowledge, &package.name, now)) {
+    let all = known_releases(knowledge, &package.requirement.name);
+    if all.is_empty() || !(core || pins_torch(knowledge, &package.requirement.name, now)) {
         return Vec::new();
     }
     let wish = |(to, needs): (&str, String)| {
         let wish = ProposedChange::Build {
-            package: package.name.to_string(),
+            package: package.requirement.name.to_string(),
             from: Some(now.to_owned()),
             to: to.to_owned(),
             old_build: None,
@@ -356,7 +360,12 @@ fn package_release_changes(
             page: None,
             companions: Vec::new(),
         };
-        (!are_neighbours(now, to), format!("install {}=={to}{needs}", package.name), release_step_safety(now, to), wish)
+        (
+            !are_neighbours(now, to),
+            format!("install {}=={to}{needs}", package.requirement.name),
+            release_step_safety(now, to),
+            wish,
+        )
     };
     let there = |to: &'static str| Some((to, python_condition(case, Some(package), now, to)?));
     let mut ranked = nearest_releases(&all, now);
@@ -385,8 +394,8 @@ type IndexCandidate = (bool, String, FixSafety, ProposedChange);
 /// Returns candidates for other build indexes, newest CUDA first, whose newest release is the same or a neighbour.
 fn find_index_candidates(case: &FixContext<'_>, torch: &InstalledTorch<'_>) -> Vec<IndexCandidate> {
     let Some(package) = torch.package.filter(|_| torch.pinned.is_none()) else { return Vec::new() };
-    let PackageVersion::Range(range) = &package.version else { return Vec::new() };
-    let from = match &package.indexes {
+    let PackageVersion::Range(range) = &package.requirement.version else { return Vec::new() };
+    let from = match &package.requirement.indexes {
         IndexSelection::Only(tag) => Some(tag.clone()),
         IndexSelection::Default | IndexSelection::Beside(_) => None,
         IndexSelection::Unknown(_) => return Vec::new(),
@@ -411,7 +420,7 @@ fn find_index_candidates(case: &FixContext<'_>, torch: &InstalledTorch<'_>) -> V
     newest.retain(|(tag, row)| from.as_deref() != Some(*tag) && are_neighbours(torch.row.version, row.version));
     newest.sort_by(|(one, _), (other, _)| compare_natural(other, one));
     let of_index = |(tag, row): (&'static str, &'static TorchRow)| {
-        // What is asked for beside it has to lie there too.
+        // The packages that are requested with it must be on that index, too.
         package_without_release(case, row.version, torch.unpinned_command(), Some(tag)).is_none().then_some(())?;
         let python = python_condition(case, Some(package), torch.row.version, row.version)?;
         let (name, version, cuda) = (torch.name, row.version, cuda_version_of_build(tag));

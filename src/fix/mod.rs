@@ -1,8 +1,8 @@
 //! Fixes: changes that make an image start where it fails, each verified by judging the changed image again.
 //!
-//! A candidate is a wish (another tag, another build, a variable) that the tables know to exist. It is written into the
-//! *text* that holds it, the text is read again, and the whole road is gone with it on all pools on which the image
-//! runs. What holds no text (an image in a registry, a description) is changed as observed, and the change is told
+//! A candidate is a change (another tag, another build, a variable) that exists according to the tables. It is
+//! written into the *text*, the text is read again, and the result is judged on all pools on which the image runs.
+//! An input without text (an image in a registry, a description) is changed as observed, and the change is reported
 //! without edits; so are changes of the fleet.
 //!
 //! On pools where the image only may fail, changes are sought that make it start whatever is not known; failing that,

@@ -27,7 +27,7 @@ pub(super) fn extra_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidat
             continue;
         }
         let now = build_for_extra(case, package, row.requires).map(|build| build.version);
-        let pinned = package.version.is_exact();
+        let pinned = package.requirement.version.is_exact();
         let other = |one: &&DependencyRow| {
             let version = build_for_extra(case, package, one.requires).map(|build| build.version);
             one.distribution == row.distribution
@@ -41,7 +41,7 @@ pub(super) fn extra_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidat
             let Some(then) = build_for_extra(case, package, other.requires) else { continue };
             let Some(cuda) = then.cuda else { continue };
             let name = row.distribution;
-            let title = match &package.version {
+            let title = match &package.requirement.version {
                 PackageVersion::Exact(version) => {
                     format!("install {name}[{}]=={}, the same release for CUDA {cuda}", other.extra, version.public())
                 }
@@ -78,15 +78,15 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
             FixCandidate { kind: ChangeKind::FrameworkVariant, step: 0, title, safety: FixSafety::Unsafe, wish };
         found.extend((!known).then_some(candidate));
     };
-    for package in case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip) {
-        let name = &package.name;
+    for package in case.seen.packages.iter().filter(|one| one.requirement.manager == PackageManager::Pip) {
+        let name = &package.requirement.name;
         let installs_libraries =
             |row: &RequiredLibrariesRow| row.distribution == *name && row.along && row.with.is_none();
-        if package.no_deps && knowledge.required_libraries().iter().any(installs_libraries) {
+        if package.requirement.no_deps && knowledge.required_libraries().iter().any(installs_libraries) {
             let title = format!("install {name} with its dependencies, without --no-deps");
             add(title, ProposedChange::Whole { package: name.to_string() });
         }
-        let PackageVersion::Exact(version) = &package.version else { continue };
+        let PackageVersion::Exact(version) = &package.requirement.version else { continue };
         let version = version.without_local();
         let rows = knowledge.dependencies_with_gpu_code().iter().filter(|row| {
             row.distribution == *name && !row.extra.is_empty() && version.is_between(row.from, row.before)
@@ -126,7 +126,7 @@ fn build_for_extra(
         python.as_ref().is_none_or(|python| may_have_wheel(knowledge, brings, row.version, python))
     };
     let mut rows = rows.filter(there);
-    match &package.version {
+    match &package.requirement.version {
         PackageVersion::Exact(version) => rows.find(|row| row.version == version.public()),
         PackageVersion::Range(range) => {
             let day = case.seen.as_of.or(case.settings.as_of);

@@ -68,7 +68,7 @@ pub enum ProposedChange {
         old_build: Option<String>,
         /// Its build then; none for that of the default index.
         build: Option<String>,
-        /// Where builds like that lie.
+        /// URL of the index with builds of that kind.
         page: Option<String>,
         /// What changes with it.
         companions: Vec<CompanionUpdate>,
@@ -92,9 +92,9 @@ pub enum ProposedChange {
         from: String,
         /// The extra then.
         to: String,
-        /// What comes along now; empty where nothing does.
+        /// The dependencies that the current extra installs; empty if there are none.
         without: String,
-        /// What comes along then.
+        /// The dependencies that the new extra installs.
         brings: String,
     },
     /// Another name of a package, which is another build of it.
@@ -169,20 +169,20 @@ impl ProposedChange {
                 last_pip_package(seen, package).is_some_and(|one| has_version_and_build(one, to, build.as_deref()))
                     && companions.iter().all(|one| {
                         last_pip_package(seen, &one.package).is_some_and(
-                            |other| matches!(&other.version, PackageVersion::Exact(text) if text.public() == one.to),
+                            |other| matches!(&other.requirement.version, PackageVersion::Exact(text) if text.public() == one.to),
                         )
                     })
             }
             Self::Index { package, build, .. } => last_pip_package(seen, package)
-                .is_some_and(|one| matches!(&one.indexes, IndexSelection::Only(tag) if tag == build)),
+                .is_some_and(|one| matches!(&one.requirement.indexes, IndexSelection::Only(tag) if tag == build)),
             Self::Extra { without, brings, .. } => {
                 last_pip_package(seen, brings).is_some() && last_pip_package(seen, without).is_none()
             }
             Self::Name { from, to } => last_pip_package(seen, to).is_some() && last_pip_package(seen, from).is_none(),
-            Self::Whole { package } => last_pip_package(seen, package).is_some_and(|one| !one.no_deps),
+            Self::Whole { package } => last_pip_package(seen, package).is_some_and(|one| !one.requirement.no_deps),
             Self::Conda { package, to, .. } => {
                 let is =
-                    |one: &ObservedPackage| matches!(&one.version, PackageVersion::Exact(text) if text.as_str() == to);
+                    |one: &ObservedPackage| matches!(&one.requirement.version, PackageVersion::Exact(text) if text.as_str() == to);
                 let mut named = seen.packages.iter().filter(|one| is_conda_package(one, package)).peekable();
                 named.peek().is_some() && named.all(is)
             }
@@ -190,7 +190,7 @@ impl ProposedChange {
                 .iter()
                 .all(|(name, value)| seen.env.get(name).is_some_and(|(now, _)| matches_value(now.as_deref(), value))),
             Self::DropPackage(name) => {
-                !seen.packages.iter().any(|one| one.manager == PackageManager::System && one.name == *name)
+                !seen.packages.iter().any(|one| one.requirement.manager == PackageManager::System && one.requirement.name == *name)
             }
             Self::All(list) => list.iter().all(|one| one.is_fulfilled_by(seen)),
             // What is written for these cannot be seen by itself; the verdicts say whether it is enough.
@@ -233,17 +233,17 @@ fn matches_value<E>(now: Result<&str, E>, wished: &str) -> bool {
 
 /// Whether a package is the conda package of this name.
 pub(super) fn is_conda_package(package: &ObservedPackage, name: &str) -> bool {
-    package.manager == PackageManager::Conda && package.name == name
+    package.requirement.manager == PackageManager::Conda && package.requirement.name == name
 }
 
 /// Returns the last observed pip package of this name.
 pub(super) fn last_pip_package<'a>(seen: &'a Observations, name: &str) -> Option<&'a ObservedPackage> {
-    seen.packages.iter().rfind(|one| one.manager == PackageManager::Pip && one.name == name)
+    seen.packages.iter().rfind(|one| one.requirement.manager == PackageManager::Pip && one.requirement.name == name)
 }
 
 /// Whether a package has this version and this build (local version label).
 fn has_version_and_build(package: &ObservedPackage, version: &str, build: Option<&str>) -> bool {
-    let PackageVersion::Exact(text) = &package.version else { return false };
+    let PackageVersion::Exact(text) = &package.requirement.version else { return false };
     text.public() == version && text.local().or(package.variant.as_deref()) == build
 }
 

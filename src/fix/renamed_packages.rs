@@ -12,9 +12,9 @@ use crate::report::kinds::{ChangeKind, FixSafety};
 pub(super) fn renamed_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
     let knowledge = case.knowledge();
     let mut found: Vec<FixCandidate> = Vec::new();
-    let pip = case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip);
-    for (package, row) in pip.filter_map(|one| Some((one, knowledge.framework(&one.name)?))) {
-        let version = match &package.version {
+    let pip = case.seen.packages.iter().filter(|one| one.requirement.manager == PackageManager::Pip);
+    for (package, row) in pip.filter_map(|one| Some((one, knowledge.framework(&one.requirement.name)?))) {
+        let version = match &package.requirement.version {
             PackageVersion::Exact(text) => Some(text.public()),
             PackageVersion::Range(range) if range.is_any() => None,
             PackageVersion::Range(_) | PackageVersion::Unresolved(_) => continue,
@@ -33,7 +33,7 @@ pub(super) fn renamed_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandid
                 }
                 None => (format!("install {name}, the newest release for CUDA {cuda}"), FixSafety::Unsafe),
             };
-            let wish = ProposedChange::Name { from: package.name.to_string(), to: name.to_owned() };
+            let wish = ProposedChange::Name { from: package.requirement.name.to_string(), to: name.to_owned() };
             found.push(FixCandidate { kind: ChangeKind::FrameworkVariant, step: found.len(), title, safety, wish });
         }
     }

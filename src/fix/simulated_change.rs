@@ -50,16 +50,18 @@ pub(super) fn apply_to_observations(
             let changed = companions.iter().map(|one| (&one.package, &one.to)).chain([(package, &version)]);
             for (name, version) in changed {
                 let id = fact(FactKey::Package, Some(name), &format!("{name}=={version}"));
-                let own = |one: &ObservedPackage| one.manager == PackageManager::Pip && one.name == *name;
+                let own = |one: &ObservedPackage| {
+                    one.requirement.manager == PackageManager::Pip && one.requirement.name == *name
+                };
                 if !new.packages.iter().any(own) {
                     let open = PackageVersion::any();
                     new.packages.push(ObservedPackage::new(PackageManager::Pip, PackageName::python(name), open, id));
                 }
                 let one = new.packages.iter_mut().rfind(|one| own(one))?;
-                one.version = PackageVersion::exact(version.as_str());
-                (one.variant, one.indexes, one.fact) = (None, IndexSelection::Default, id);
+                one.requirement.version = PackageVersion::exact(version.as_str());
+                (one.variant, one.requirement.indexes, one.fact) = (None, IndexSelection::Default, id);
                 if let Some(build) = unnamed.filter(|_| name == package) {
-                    (one.variant, one.indexes) = (Some(build.clone()), IndexSelection::Only(build.clone()));
+                    (one.variant, one.requirement.indexes) = (Some(build.clone()), IndexSelection::Only(build.clone()));
                 }
             }
             // What is said of the code is said of the build that was.
@@ -69,19 +71,25 @@ pub(super) fn apply_to_observations(
             }
         }
         ProposedChange::Name { from, to } if !built => {
-            for one in new.packages.iter_mut().filter(|one| one.manager == PackageManager::Pip && one.name == *from) {
-                one.name = PackageName::python(to);
+            for one in new
+                .packages
+                .iter_mut()
+                .filter(|one| one.requirement.manager == PackageManager::Pip && one.requirement.name == *from)
+            {
+                one.requirement.name = PackageName::python(to);
                 one.fact = fact(FactKey::Package, Some(to), to);
             }
         }
         ProposedChange::Whole { package } if !built => {
-            let own = |one: &&mut ObservedPackage| one.manager == PackageManager::Pip && one.name == *package;
-            new.packages.iter_mut().filter(own).for_each(|one| one.no_deps = false);
+            let own = |one: &&mut ObservedPackage| {
+                one.requirement.manager == PackageManager::Pip && one.requirement.name == *package
+            };
+            new.packages.iter_mut().filter(own).for_each(|one| one.requirement.no_deps = false);
         }
         ProposedChange::Conda { package, to, .. } if !built => {
             let id = fact(FactKey::Package, Some(package), &format!("{package}={to}"));
             for one in new.packages.iter_mut().filter(|one| is_conda_package(one, package)) {
-                (one.version, one.fact) = (PackageVersion::exact(to.as_str()), id);
+                (one.requirement.version, one.fact) = (PackageVersion::exact(to.as_str()), id);
             }
         }
         ProposedChange::Env(list) => {
@@ -99,7 +107,8 @@ pub(super) fn apply_to_observations(
             new.env.insert(name.clone(), (Ok(value), id));
         }
         ProposedChange::DropPackage(name) => {
-            new.packages.retain(|one| one.manager != PackageManager::System || one.name != *name);
+            new.packages
+                .retain(|one| one.requirement.manager != PackageManager::System || one.requirement.name != *name);
         }
         ProposedChange::DropFiles(paths) => new.files.retain(|path, _| !paths.contains(path)),
         ProposedChange::DropCompat => {
@@ -107,8 +116,10 @@ pub(super) fn apply_to_observations(
             let id = new.facts.add(FactKey::File, Some(COMPAT_ROOT), absent, Evidence::Leaf(vec![SIMULATED_ORIGIN]));
             new.base_changes.removed.push((COMPAT_ROOT.to_owned(), id));
             new.files.retain(|path, _| !is_in_compat_tree(split_path(path).0));
-            new.packages
-                .retain(|one| one.manager != PackageManager::System || !is_compat_package(knowledge, &one.name));
+            new.packages.retain(|one| {
+                one.requirement.manager != PackageManager::System
+                    || !is_compat_package(knowledge, &one.requirement.name)
+            });
         }
         ProposedChange::AddCompat(name) => {
             let id = fact(FactKey::Package, Some(name), name);

@@ -48,9 +48,9 @@ pub(super) fn find_stale_reference(
         return Some(STALE_WHEEL_ADDRESS);
     }
     let library = |one: &ObservedPackage| {
-        let PackageVersion::Exact(version) = &one.version else { return false };
-        let cuda = case.knowledge().library_wheel_cuda(&one.name, version.public());
-        one.manager == PackageManager::Pip && cuda.is_some_and(|(cuda, _)| cuda.major() != major)
+        let PackageVersion::Exact(version) = &one.requirement.version else { return false };
+        let cuda = case.knowledge().library_wheel_cuda(&one.requirement.name, version.public());
+        one.requirement.manager == PackageManager::Pip && cuda.is_some_and(|(cuda, _)| cuda.major() != major)
     };
     after.packages.iter().any(library).then_some(STALE_LIBRARY_WHEELS)
 }
@@ -147,15 +147,15 @@ fn cuda_major_version(word: &str) -> Option<u32> {
 /// Whether a package that is built on the framework comes from builds for another CUDA major release.
 fn is_dependent_from_other_build(case: &FixContext<'_>, package: &ObservedPackage, major: u32) -> bool {
     let knowledge = case.knowledge();
-    let tags = match &package.indexes {
+    let tags = match &package.requirement.indexes {
         IndexSelection::Only(tag) => std::slice::from_ref(tag),
         IndexSelection::Beside(tags) => tags.as_slice(),
         IndexSelection::Default | IndexSelection::Unknown(_) => return false,
     };
     // What goes with each torch lies in its indexes, and is told apart by its own version.
-    let extension = knowledge.has_build_index(&package.name)
-        && !knowledge.has_variants(&package.name)
-        && !knowledge.is_built_with_torch(&package.name);
+    let extension = knowledge.has_build_index(&package.requirement.name)
+        && !knowledge.has_variants(&package.requirement.name)
+        && !knowledge.is_built_with_torch(&package.requirement.name);
     let another = |tag: &String| variant_cuda(tag).map(CudaVersion::major).is_some_and(|own| own != major);
     extension && tags.iter().all(another)
 }

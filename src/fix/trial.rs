@@ -112,7 +112,7 @@ impl<'a> TrialRunner<'a> {
                     self.spend(used);
                     result
                 }
-                // What comes before it left less.
+                // Earlier items left less of the budget than assumed, so the item is repeated with the rest.
                 (Some(item), None) => work(item, self),
                 (None, None) => return false,
             };
@@ -204,7 +204,7 @@ impl TrialRunner<'_> {
                 continue;
             };
             let observed = observations_on_platform(&seen, &case.platform)
-                .filter(|seen| wish.is_fulfilled_by(seen) && is_compat_removed(case, wish, seen));
+                .filter(|seen| wish.is_fulfilled_by(seen) && removes_compat_as_intended(case, wish, seen));
             let Some(observed) = observed.filter(|_| other_stages::are_other_bases_known(case, &subject)) else {
                 continue;
             };
@@ -334,8 +334,8 @@ fn observations_with_change(case: &FixContext<'_>, wish: &ProposedChange) -> Opt
     apply_to_observations(wish, &case.seen, case.knowledge()).filter(|seen| wish.is_fulfilled_by(seen))
 }
 
-/// Whether no compat library remains, if the change is to remove it.
-fn is_compat_removed(case: &FixContext<'_>, wish: &ProposedChange, seen: &Observations) -> bool {
+/// Whether the change leaves no compat library; true for a change that is not meant to remove it.
+fn removes_compat_as_intended(case: &FixContext<'_>, wish: &ProposedChange, seen: &Observations) -> bool {
     let left = || infer_image_facts(seen, &case.platform, case.settings.as_of, case.knowledge());
     !wish.drops_compat() || left().iter().all(|image| image.compat.known().is_none())
 }

@@ -102,7 +102,7 @@ pub(super) fn python_condition(
         Some(python) => RequiredPython::Known(python),
         None => case.newest_possible_python(package).map_or(RequiredPython::Unknown, RequiredPython::Newest),
     };
-    wheel_condition(case.knowledge(), &package.name, (from, to), required_python)
+    wheel_condition(case.knowledge(), &package.requirement.name, (from, to), required_python)
 }
 
 /// Returns the condition under which a release has a wheel for the required Python; `None` where it has none.
@@ -167,14 +167,19 @@ pub(super) fn companion_updates(
 ) -> Option<Vec<CompanionUpdate>> {
     let knowledge = case.knowledge();
     let mut found = Vec::new();
-    for package in case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip && one.name != torch) {
+    for package in case
+        .seen
+        .packages
+        .iter()
+        .filter(|one| one.requirement.manager == PackageManager::Pip && one.requirement.name != torch)
+    {
         if let MatchingRelease::Release(row) = matching_release(knowledge, package, version, open) {
             let to = row.version.to_owned();
-            found.push(CompanionUpdate { package: package.name.to_string(), from: None, to });
+            found.push(CompanionUpdate { package: package.requirement.name.to_string(), from: None, to });
         }
-        let PackageVersion::Exact(text) = &package.version else { continue };
+        let PackageVersion::Exact(text) = &package.requirement.version else { continue };
         let from = text.public();
-        let rows = || knowledge.torch_requirements_on_build_indexes(&package.name);
+        let rows = || knowledge.torch_requirements_on_build_indexes(&package.requirement.name);
         let Some(own) = rows().find(|row| row.version == from) else { continue };
         if own.range.is_empty() || range_contains(own.range, version) == Some(true) {
             continue;
@@ -184,7 +189,7 @@ pub(super) fn companion_updates(
         };
         let to =
             rows().filter(fits).max_by(|one, other| compare_natural(one.version, other.version))?.version.to_owned();
-        found.push(CompanionUpdate { package: package.name.to_string(), from: Some(from.to_owned()), to });
+        found.push(CompanionUpdate { package: package.requirement.name.to_string(), from: Some(from.to_owned()), to });
     }
     found.dedup();
     Some(found)
@@ -198,23 +203,25 @@ pub(super) fn package_without_release<'a>(
     build: Option<&str>,
 ) -> Option<&'a str> {
     let knowledge = case.knowledge();
-    let pip = case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip);
+    let pip = case.seen.packages.iter().filter(|one| one.requirement.manager == PackageManager::Pip);
     let lacks = |one: &&ObservedPackage| {
         matches!(matching_release(knowledge, one, version, open), MatchingRelease::Unknown)
             && !build.is_some_and(|build| newest_release_omits_torch(knowledge, one, build))
     };
-    pip.filter(lacks).map(|one| one.name.as_str()).next()
+    pip.filter(lacks).map(|one| one.requirement.name.as_str()).next()
 }
 
 /// Whether the newest admitted release does not require torch itself, and exists for a build.
 fn newest_release_omits_torch(knowledge: Knowledge, package: &ObservedPackage, build: &str) -> bool {
-    let PackageVersion::Range(range) = &package.version else { return false };
+    let PackageVersion::Range(range) = &package.requirement.version else { return false };
     let admitted = |row: &&RequiresDistRow| range.admits(row.version);
-    let rows =
-        knowledge.torch_requirements_on_build_indexes(&package.name).filter(|row| row.version != "*").filter(admitted);
+    let rows = knowledge
+        .torch_requirements_on_build_indexes(&package.requirement.name)
+        .filter(|row| row.version != "*")
+        .filter(admitted);
     let Some(newest) = rows.max_by(|one, other| compare_natural(one.version, other.version)) else { return false };
     let torch = newest.range.strip_prefix("==").and_then(|torch| knowledge.torch_release(torch));
-    let is_built = knowledge.is_built_with_torch(&package.name);
+    let is_built = knowledge.is_built_with_torch(&package.requirement.name);
     is_built && newest.unasked && torch.is_some_and(|torch| torch.variants.contains(&build))
 }
 
@@ -236,9 +243,11 @@ fn matching_release(
     version: &str,
     open: Option<u32>,
 ) -> MatchingRelease {
-    let PackageVersion::Range(range) = &package.version else { return MatchingRelease::Free };
-    let mut rows =
-        knowledge.torch_requirements_on_build_indexes(&package.name).filter(|row| row.version != "*").peekable();
+    let PackageVersion::Range(range) = &package.requirement.version else { return MatchingRelease::Free };
+    let mut rows = knowledge
+        .torch_requirements_on_build_indexes(&package.requirement.name)
+        .filter(|row| row.version != "*")
+        .peekable();
     if rows.peek().is_none() || open != Some(package.command) {
         return MatchingRelease::Free;
     }
@@ -258,7 +267,8 @@ pub(super) fn default_build(case: &FixContext<'_>, row: &TorchRow) -> Option<&'s
     row.default_variant.iter().find(|one| one.arch == arch).map(|one| one.value)
 }
 
-/// Whether on some platform no version names a build, so that only the index selects it.
+/// Whether on some platform the wheels of a CUDA build have no local version such as `+cu118`, so that only the index
+/// selects the build.
 pub(super) fn is_build_selected_by_index(case: &FixContext<'_>, version: &str, tag: &str) -> bool {
     let mut archs = case.platforms.iter().filter_map(|platform| platform.split('/').nth(1));
     archs.any(|arch| case.knowledge().is_unnamed_torch_build(version, tag, arch))

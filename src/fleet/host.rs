@@ -98,11 +98,11 @@ pub struct Host {
     pub toolkit: Option<&'static ContainerToolkitRow>,
     /// Its version, declared or tried.
     pub toolkit_version: Option<CudaVersion>,
-    /// Whether that version is newer than the tables, so that nobody knows what it does.
+    /// Whether that version is newer than the tables, so that its behaviour is unknown.
     pub toolkit_newer: bool,
     /// What becomes of a compat library in the image.
     pub compat_selection: CompatSelection,
-    /// Whether its toolkit takes that library where a note which nobody read decides it: of a variant alone.
+    /// Whether its toolkit uses the compat library if an unread note decides that; only set for a variant.
     pub takes_compat: Option<bool>,
     /// How the device plugin tells the devices.
     pub strategy: DeviceListStrategy,
@@ -112,8 +112,8 @@ pub struct Host {
     pub wsl: bool,
     /// A library that its Windows driver asks for and its container toolkit does not bring.
     pub wsl_lacks: Option<&'static WslLibraryRow>,
-    /// Whether containers run privileged. Docker, Podman and Kubernetes start none so unless they are told to, and the
-    /// container toolkit tells it by the capabilities of the container: where a pool does not say it, none is.
+    /// Whether containers run privileged. Docker, Podman and Kubernetes only do so on request; the container toolkit
+    /// recognises it by the capabilities of the container. Without a declaration, containers are not privileged.
     pub privileged: Option<bool>,
     /// Whether the node has `/dev/nvidia-modeset`, where declared.
     pub modeset: Option<bool>,
@@ -127,8 +127,8 @@ pub struct Host {
     pub values: RequirementHost,
     /// Fields that the pool leaves open and that were filled in here.
     pub assumed: Vec<PoolField>,
-    /// Fields that the pool declares beside the GPU, the driver, the toolkit and the launch, and that stand above what those
-    /// would tell; of a variant, what it tries as well.
+    /// Fields that the pool declares in addition to GPU, driver, toolkit and launch, and that override what those
+    /// imply; for a variant, also the fields that it tries.
     pub overrides: Vec<PoolField>,
     /// Which others of its pool are like it; none where no other is known to be.
     pub alike: Option<HostEquivalence>,
@@ -152,8 +152,8 @@ impl Host {
 /// start.
 ///
 /// A pool that leaves much open is many hosts: every GPU in every mode of every toolkit. What happens up to the libcuda
-/// that a program gets hangs on little of the GPU, and what happens behind it on nothing but the GPU and the driver, so
-/// that each of these parts is gone through once for all hosts of one number.
+/// that a program gets depends on little of the GPU, and what happens after it only on the GPU and the driver, so
+/// each of these parts is replayed once for all hosts with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostEquivalence {
     /// Equal for hosts that differ only in the compute capability and the name of the GPU.

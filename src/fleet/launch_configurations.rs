@@ -194,7 +194,7 @@ impl Pool {
         if let Some((toolkit, library)) = toolkit.or(library).zip(library.or(toolkit)) {
             let known = knowledge.container_toolkit(library);
             let newer = known.is_none() || knowledge.container_toolkit(toolkit).is_none();
-            // The newest known one stands in; no step of the container toolkit is told by it.
+            // The newest known row is used as a substitute; no step of the container toolkit is decided by it.
             let row = known.or(knowledge.container_toolkits().last());
             // Of a toolkit of which the library alone is declared, the number is not known: the two went apart.
             let declared = self.toolkit.is_some();

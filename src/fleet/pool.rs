@@ -33,7 +33,7 @@ pub enum Launch {
     DockerGpus,
     /// `docker run --device nvidia.com/gpu=...`.
     DockerCdi,
-    /// The nvidia runtime as default or by `--runtime=nvidia`, with nothing said of devices.
+    /// The nvidia runtime, as the default or with `--runtime=nvidia`, without requested devices.
     NvidiaRuntime,
     /// A pod that asks the device plugin for GPUs.
     Kubernetes,
@@ -113,7 +113,7 @@ pub struct GpuSpec {
     pub compute_capability: Option<ComputeCapability>,
     /// Overrides the table; lower case.
     pub brand: Option<String>,
-    /// The profile of the devices that MIG makes of it, empty where it is not said; none of a whole GPU.
+    /// MIG profile of its devices; empty if unknown, `None` for a whole GPU.
     pub mig: Option<String>,
 }
 

@@ -1,8 +1,8 @@
 //! The GPUs and the drivers that the nodes of a pool may have, where their pool leaves them open.
 //!
-//! A node works with its driver, so that it has a GPU which that driver knows. Of GPUs that nothing in the tables tells
-//! apart one stands for all. Servers and desks are thought of: data-centre, workstation and consumer boards; what runs
-//! on a laptop, a mining rig or a part of a board has to be named.
+//! A node works with its driver, so its GPU is one that the driver supports. One GPU represents all those that the
+//! tables do not distinguish. Data-centre, workstation and consumer boards are considered; the GPUs of laptops,
+//! mining rigs and parts of boards have to be declared.
 
 use std::collections::{BTreeMap, BTreeSet};
 

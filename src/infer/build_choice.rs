@@ -88,7 +88,9 @@ pub(super) fn apply_overwriting_cpu_builds(
     }
     for row in knowledge.processor_packages().iter().filter(|row| row.same_folder) {
         let of = |name: &'static str| {
-            seen.packages.iter().filter(move |one| one.manager == PackageManager::Pip && one.name == name)
+            seen.packages
+                .iter()
+                .filter(move |one| one.requirement.manager == PackageManager::Pip && one.requirement.name == name)
         };
         let (Some(gpu), Some(plain)) = (of(row.instead).next_back(), of(row.distribution).next_back()) else {
             continue;

@@ -19,7 +19,7 @@ pub(super) fn infer_code_floors(
     knowledge: Knowledge,
 ) -> Vec<MinimumCapability> {
     let of_base = build.code_floor.filter(|_| seen.entrypoint.is_none());
-    let installed = |name: &str| seen.packages.iter().rfind(|package| package.name == name);
+    let installed = |name: &str| seen.packages.iter().rfind(|package| package.requirement.name == name);
     let mut floors = Vec::new();
     for component in components.iter().filter(|component| component.code.is_unknown()) {
         let name = component.name.as_str();
@@ -40,9 +40,9 @@ pub(super) fn infer_code_floors(
 
 /// Returns the floor of a package's release; of the newest if no version is requested.
 fn package_code_floor(package: &ObservedPackage, knowledge: Knowledge) -> Option<&'static PackageFloorRow> {
-    match &package.version {
-        PackageVersion::Exact(version) => knowledge.package_floor(&package.name, Some(version.as_str())),
-        PackageVersion::Range(range) if range.is_any() => knowledge.package_floor(&package.name, None),
+    match &package.requirement.version {
+        PackageVersion::Exact(version) => knowledge.package_floor(&package.requirement.name, Some(version.as_str())),
+        PackageVersion::Range(range) if range.is_any() => knowledge.package_floor(&package.requirement.name, None),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
     }
 }

@@ -30,7 +30,8 @@ pub(super) fn mark_incompatible_with_torch(
         return;
     }
     for row in image.knowledge.frameworks().iter().filter(|row| row.cuda_from.is_some()) {
-        let Some(package) = image.seen.packages.iter().rfind(|package| package.name == row.distribution) else {
+        let Some(package) = image.seen.packages.iter().rfind(|package| package.requirement.name == row.distribution)
+        else {
             continue;
         };
         let Some(component) = found.get_mut(row.component).filter(|one| !one.cuda.is_unknown()) else { continue };
@@ -53,9 +54,9 @@ fn explain_possibly_installed_build(
     torch: &TorchInstall<'_>,
     image: InferenceContext<'_>,
 ) -> Option<Cause> {
-    let plain = matches!(&package.version, PackageVersion::Exact(version) if version.local().is_none());
+    let plain = matches!(&package.requirement.version, PackageVersion::Exact(version) if version.local().is_none());
     explain_possibly_installed(image.seen, package)
-        .filter(|_| plain && package.manager == PackageManager::Pip && torch.variant.is_err())
+        .filter(|_| plain && package.requirement.manager == PackageManager::Pip && torch.variant.is_err())
 }
 
 /// Explains why a package may not load with the installed torch; `None` if nothing indicates a mismatch.
@@ -64,11 +65,11 @@ fn explain_torch_mismatch(
     torch: &TorchInstall<'_>,
     image: InferenceContext<'_>,
 ) -> Option<Cause> {
-    let (PackageVersion::Exact(own), Ok(version)) = (&package.version, &torch.version) else { return None };
+    let (PackageVersion::Exact(own), Ok(version)) = (&package.requirement.version, &torch.version) else { return None };
     if torch.package.fact == package.fact {
         return None;
     }
-    let name = &package.name;
+    let name = &package.requirement.name;
     let compiled_range = compiled_torch_range(name, own.as_str(), image.knowledge);
     match compiled_range {
         Some(range) if loads_with_torch(range, version) => explain_cuda_mismatch(package, own.as_str(), torch, image),
@@ -98,10 +99,10 @@ fn explain_cuda_mismatch(
     let (Ok(version), Ok(Some(tag)), knowledge) = (&torch.version, &torch.variant, image.knowledge) else {
         return None;
     };
-    let name = &package.name;
+    let name = &package.requirement.name;
     let is_cuda_listed = || knowledge.framework_build(name, own).is_some_and(|row| row.cuda.is_some());
-    let default = package.manager == PackageManager::Pip
-        && package.indexes == IndexSelection::Default
+    let default = package.requirement.manager == PackageManager::Pip
+        && package.requirement.indexes == IndexSelection::Default
         && package.variant.is_none();
     if !default || image.build.fact == Some(package.fact) || !is_compiled_for_torch(name, knowledge) || is_cuda_listed()
     {

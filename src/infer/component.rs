@@ -22,8 +22,8 @@ use crate::model::fact::{
 };
 use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
 
-/// The error codes of the CUDA runtime itself for missing GPU code and unusable PTX.
-pub(super) const CUDA_RUNTIME_WORDING: FrameworkErrorCodes = FrameworkErrorCodes { no_code: 209, bad_ptx: 222 };
+/// The error codes that the CUDA runtime itself reports for missing GPU code and for unusable PTX.
+pub(super) const CUDA_RUNTIME_ERROR_CODES: FrameworkErrorCodes = FrameworkErrorCodes { no_code: 209, bad_ptx: 222 };
 
 /// Infers all components of an image, core ones first.
 pub(super) fn infer_components(
@@ -48,7 +48,7 @@ pub(super) fn infer_components(
     let own = image_component(facts, own_code.as_deref(), base_cuda, list.is_empty(), image);
     list.extend(own);
     if list.is_empty() {
-        list.extend(runtime_packages::runtime_component(facts, seen, CUDA_RUNTIME_WORDING, knowledge));
+        list.extend(runtime_packages::runtime_component(facts, seen, CUDA_RUNTIME_ERROR_CODES, knowledge));
     }
     list.sort_by(|a, b| (a.role, &a.name).cmp(&(b.role, &b.name)));
     list
@@ -77,14 +77,14 @@ fn package_components(facts: &mut Facts, image: InferenceContext<'_>) -> Vec<Com
         }
         _ => {}
     }
-    // What runs on torch stays as the base brings it for the GPUs of another maker, where no version is asked for.
+    // Without a requested version, a package that depends on torch keeps the base image's build for another GPU vendor.
     let keeps_base_build = |package: &&ObservedPackage| {
-        let open = !package.separate_environment && package.version.is_range();
-        let pins = || knowledge.torch_requirements_of(&package.name).next().is_some();
+        let open = !package.separate_environment && package.requirement.version.is_range();
+        let pins = || knowledge.torch_requirements_of(&package.requirement.name).next().is_some();
         build.of_others.is_some() && open && pins()
     };
     for package in seen.packages.iter().filter(|package| !keeps_base_build(package)) {
-        if let Some(framework) = knowledge.framework(&package.name).filter(|row| !row.variants) {
+        if let Some(framework) = knowledge.framework(&package.requirement.name).filter(|row| !row.variants) {
             // A later install replaces an earlier one, and what the base brought.
             found.insert(framework.component, component_of_package(facts, framework, package, image));
         }
@@ -93,7 +93,7 @@ fn package_components(facts: &mut Facts, image: InferenceContext<'_>) -> Vec<Com
     inherit_runtimes(facts, &mut found, seen, knowledge);
     compiled_for_torch::mark_incompatible_with_torch(facts, &mut found, &torch, image);
     let mut list: Vec<Component> = found.into_values().collect();
-    list.extend(runtime_packages::components_with_cuda_in_name(facts, seen, CUDA_RUNTIME_WORDING, knowledge));
+    list.extend(runtime_packages::components_with_cuda_in_name(facts, seen, CUDA_RUNTIME_ERROR_CODES, knowledge));
     mismatched_cuda::mark_mismatched_cuda(facts, &mut list, seen, knowledge);
     list
 }
@@ -112,7 +112,7 @@ fn apply_measured_code(
         let unread = |entries: &Vec<&ObservedGpuCode>| entries.iter().all(|entry| is_unread_code(entry));
         let entries = code.remove(component.name.as_str());
         if is_layer_scan(seen) && entries.as_ref().is_some_and(unread) {
-            // What the tables have of the build stands for it; of what a command compiles they have nothing.
+            // The tables replace unread code; they have no entry for code that a command compiles.
             continue;
         }
         // Files of which somebody says that they hold nothing, and that there are no others, are as good as none.
@@ -132,7 +132,7 @@ fn apply_measured_code(
         } else {
             continue;
         }
-        // What was read holds whichever release it is; where that tells the CUDA as well, nothing is open.
+        // The code that was read applies to every possible release; if the CUDA version is known, too, nothing is open.
         let code = component.code.clone();
         component.possible_releases.retain(|_| component.cuda.is_unknown());
         for one in &mut component.possible_releases {
@@ -150,7 +150,7 @@ fn components_of_code_files(
     image: InferenceContext<'_>,
 ) -> Vec<Component> {
     let InferenceContext { seen, build, knowledge, .. } = image;
-    // Of packages that merely lie in the image nobody says that it is there to run them.
+    // That packages are present in an image does not mean that the image is there to run them.
     let is_incidental = is_layer_scan(seen) && others;
     let mut found = Vec::new();
     for (name, entries) in code {
@@ -158,7 +158,7 @@ fn components_of_code_files(
         let cuda = infer_image_runtime(facts, seen, build, base_cuda, (name, &entries), knowledge);
         let known = knowledge.frameworks().iter().find(|row| row.component == name);
         let role = if is_incidental && known.is_none() { ComponentRole::Extension } else { ComponentRole::Core };
-        let codes = known.map_or(CUDA_RUNTIME_WORDING, code_wording);
+        let codes = known.map_or(CUDA_RUNTIME_ERROR_CODES, code_wording);
         let has_unread_code = entries.iter().any(|entry| is_unread_code(entry));
         found.push(Component {
             role,
@@ -181,10 +181,13 @@ fn image_component(
     let InferenceContext { seen, build, knowledge, .. } = image;
     let own_entries = own_code.unwrap_or_default();
     let runtime = infer_image_runtime(facts, seen, build, base_cuda, (CUDA_RUNTIME_COMPONENT, own_entries), knowledge);
-    // Of a base that was not read, what commands put on top is all that is told.
+    // If the base image was not read, only the packages that commands added to it are known.
     let on_top = is_only_component && own_code.is_none() && runtime.is_unknown() && !is_layer_scan(seen);
-    let on_top =
-        if on_top { runtime_packages::runtime_component(facts, seen, CUDA_RUNTIME_WORDING, knowledge) } else { None };
+    let on_top = if on_top {
+        runtime_packages::runtime_component(facts, seen, CUDA_RUNTIME_ERROR_CODES, knowledge)
+    } else {
+        None
+    };
     let present = own_code.is_some() || !matches!(runtime.state, ValueState::Absent { .. });
     if on_top.is_some() || !present {
         return on_top;
@@ -201,7 +204,7 @@ fn image_component(
         None => uninspected_code(facts, CUDA_RUNTIME_COMPONENT, seen, vec![runtime.id]),
     };
     let program = anonymous && decides && build.has_gpu_program() && !is_layer_scan(seen);
-    let plain = Component::new_core(CUDA_RUNTIME_COMPONENT, runtime, code, CUDA_RUNTIME_WORDING);
+    let plain = Component::new_core(CUDA_RUNTIME_COMPONENT, runtime, code, CUDA_RUNTIME_ERROR_CODES);
     Some(Component { role, anonymous, program, lacks_required_code: has_unread_code, ..plain })
 }
 
@@ -215,8 +218,8 @@ fn inherit_runtimes(
     let newer =
         |name: &str, version: &str| knowledge.has_bundled_variants(name) && knowledge.is_newer_framework(name, version);
     let is_newer = |name: &str| {
-        seen.packages.iter().rfind(|package| package.name == name).is_some_and(
-            |package| matches!(&package.version, PackageVersion::Exact(version) if newer(name, version.as_str())),
+        seen.packages.iter().rfind(|package| package.requirement.name == name).is_some_and(
+            |package| matches!(&package.requirement.version, PackageVersion::Exact(version) if newer(name, version.as_str())),
         )
     };
     let rows = || knowledge.frameworks().iter().filter(|row| row.cuda_from.is_some() && !is_newer(row.distribution));
@@ -234,16 +237,17 @@ fn inherit_runtimes(
 
 /// Whether the CUDA build of a package is known from its version or as the build of the default index.
 fn has_known_cuda_build(seen: &Observations, name: &str, knowledge: Knowledge) -> bool {
-    let package = seen.packages.iter().rfind(|package| package.name == name);
+    let package = seen.packages.iter().rfind(|package| package.requirement.name == name);
     !is_layer_scan(seen)
         && package.is_some_and(|package| {
-            package.manager == PackageManager::Pip
-                && match &package.version {
+            package.requirement.manager == PackageManager::Pip
+                && match &package.requirement.version {
                     PackageVersion::Exact(version) => {
                         let has_no_index =
                             !knowledge.has_build_index(name) && knowledge.project_indexes(name).is_empty();
                         let by_itself = || {
-                            (package.indexes == IndexSelection::Default || has_no_index) && package.variant.is_none()
+                            (package.requirement.indexes == IndexSelection::Default || has_no_index)
+                                && package.variant.is_none()
                         };
                         version.local().map_or_else(by_itself, |local| variant_cuda(local).is_some())
                     }
@@ -351,7 +355,7 @@ fn required_runtime(entries: &[&ObservedGpuCode], knowledge: Knowledge) -> Optio
 /// Whether it is uncertain that a component is installed, or which one.
 fn is_conditional_component(seen: &Observations, name: &str, knowledge: Knowledge) -> bool {
     let of = |package: &str| knowledge.framework(package).is_some_and(|row| row.component == name);
-    seen.packages.iter().any(|package| package.conditional.is_some() && of(&package.name))
+    seen.packages.iter().any(|package| package.conditional.is_some() && of(&package.requirement.name))
 }
 
 /// Returns the first CUDA release that writes the newest PTX version in the files.

@@ -39,15 +39,16 @@ pub(super) fn apply_constraints(
         for ConstrainedVersion { at, version, from } in news {
             let Observations { packages, facts, .. } = &mut *into;
             let Some(package) = packages.get_mut(at) else { continue };
-            let text = |rest: &str| ValueState::Known(PrintedValue::Text(format!("{}{rest}", package.name)));
+            let text =
+                |rest: &str| ValueState::Known(PrintedValue::Text(format!("{}{rest}", package.requirement.name)));
             let state = match &version {
                 PackageVersion::Exact(version) => text(&format!("=={version}")),
                 PackageVersion::Range(range) => text(range.as_str()),
                 PackageVersion::Unresolved(why) => ValueState::Unknown(why.clone()),
             };
             let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
-            package.fact = facts.add(FactKey::Package, Some(&package.name), state, evidence);
-            package.version = version;
+            package.fact = facts.add(FactKey::Package, Some(&package.requirement.name), state, evidence);
+            package.requirement.version = version;
         }
     };
     let own = constrained_packages(seen, knowledge);
@@ -71,22 +72,22 @@ pub(super) fn apply_constraints(
 
 /// Whether pip installs a package in every branch of the command.
 fn is_unconditional_pip_package(package: &ObservedPackage) -> bool {
-    package.manager == PackageManager::Pip && package.conditional.is_none()
+    package.requirement.manager == PackageManager::Pip && package.conditional.is_none()
 }
 
 /// Returns the packages that constraints name, except torch, which is handled elsewhere.
 fn constrained_packages(seen: &Observations, knowledge: Knowledge) -> Vec<ConstrainedVersion> {
     let mut all: BTreeMap<(&str, u32), Vec<&ObservedPackage>> = BTreeMap::new();
     for bound in &seen.bounds {
-        all.entry((&bound.name, bound.command)).or_default().push(bound);
+        all.entry((&bound.requirement.name, bound.command)).or_default().push(bound);
     }
     let news = |(at, package): (usize, &ObservedPackage)| {
-        let PackageVersion::Range(range) = &package.version else { return None };
-        let bounds = all.get(&(package.name.as_str(), package.command)).into_iter().flatten();
+        let PackageVersion::Range(range) = &package.requirement.version else { return None };
+        let bounds = all.get(&(package.requirement.name.as_str(), package.command)).into_iter().flatten();
         let (mut ranges, mut exact, mut from) = (vec![range], None, vec![package.fact]);
         for bound in bounds {
             from.push(bound.fact);
-            match (&bound.conditional, &bound.version) {
+            match (&bound.conditional, &bound.requirement.version) {
                 (Some(why), _) | (None, PackageVersion::Unresolved(why)) => {
                     return Some(ConstrainedVersion { at, version: PackageVersion::Unresolved(why.clone()), from });
                 }
@@ -106,7 +107,7 @@ fn constrained_packages(seen: &Observations, knowledge: Knowledge) -> Vec<Constr
         (from.len() > 1).then_some(ConstrainedVersion { at, version, from })
     };
     let others = |(_, package): &(usize, &ObservedPackage)| {
-        is_unconditional_pip_package(package) && !knowledge.has_variants(&package.name)
+        is_unconditional_pip_package(package) && !knowledge.has_variants(&package.requirement.name)
     };
     seen.packages.iter().enumerate().filter(others).filter_map(news).collect()
 }
@@ -117,26 +118,27 @@ fn derived_torch_constraints(seen: &Observations, knowledge: Knowledge) -> Vec<O
     let framework = knowledge.framework_with_variants().map(|row| row.distribution);
     let brings = |bound: &ObservedPackage| {
         let here = |package: &&ObservedPackage| {
-            package.command == bound.command && is_unconditional_pip_package(package) && !package.no_deps
+            package.command == bound.command && is_unconditional_pip_package(package) && !package.requirement.no_deps
         };
-        let named = seen.packages.iter().filter(here).any(|package| package.name == bound.name);
+        let named = seen.packages.iter().filter(here).any(|package| package.requirement.name == bound.requirement.name);
         !named
-            && seen
-                .packages
-                .iter()
-                .filter(here)
-                .any(|package| requirement_rows(&package.name, knowledge).any(|row| row.package == bound.name))
+            && seen.packages.iter().filter(here).any(|package| {
+                requirement_rows(&package.requirement.name, knowledge).any(|row| row.package == bound.requirement.name)
+            })
     };
     let on_framework = |bound: &ObservedPackage| {
-        let PackageVersion::Exact(version) = &bound.version else { return None };
+        let PackageVersion::Exact(version) = &bound.requirement.version else { return None };
         let public = version.without_local();
-        let mut rows = knowledge.torch_requirements_of(&bound.name);
+        let mut rows = knowledge.torch_requirements_of(&bound.requirement.name);
         let row = rows.find(|row| !row.unasked && public.compare_text(row.version) == Some(Ordering::Equal))?;
         let version = match row.range.strip_prefix("==") {
             Some(exact) if !exact.contains([',', '*']) => PackageVersion::exact(exact),
             _ => PackageVersion::range(row.range),
         };
-        Some(ObservedPackage { name: PackageName::python(framework?), version, ..bound.clone() })
+        let mut on_framework = bound.clone();
+        on_framework.requirement.name = PackageName::python(framework?);
+        on_framework.requirement.version = version;
+        Some(on_framework)
     };
     let unconditional = seen.bounds.iter().filter(|bound| bound.conditional.is_none());
     unconditional.filter_map(|bound| on_framework(bound).filter(|_| brings(bound))).collect()
@@ -151,32 +153,34 @@ fn requirement_rows(distribution: &str, knowledge: Knowledge) -> impl Iterator<I
 /// packages of the command.
 fn packages_without_newest_release(seen: &Observations, knowledge: Knowledge) -> Vec<ConstrainedVersion> {
     let news = |(at, package): (usize, &ObservedPackage)| {
-        let PackageVersion::Range(range) = &package.version else { return None };
-        let row = requirement_rows(&package.name, knowledge).next()?;
-        let newest =
-            range.contains_text(row.version) == Some(true) && matches!(package.indexes, IndexSelection::Default);
-        if !newest || package.no_deps || !newest_release_supports_python(package, seen, knowledge) {
+        let PackageVersion::Range(range) = &package.requirement.version else { return None };
+        let row = requirement_rows(&package.requirement.name, knowledge).next()?;
+        let newest = range.contains_text(row.version) == Some(true)
+            && matches!(package.requirement.indexes, IndexSelection::Default);
+        if !newest || package.requirement.no_deps || !newest_release_supports_python(package, seen, knowledge) {
             return None;
         }
         let coinstalled = seen.packages.iter().chain(&seen.bounds).filter(|other| other.command == package.command);
-        let mut against = coinstalled.filter(|other| other.manager == PackageManager::Pip).filter_map(|other| {
-            let row = requirement_rows(&package.name, knowledge).find(|row| row.package == other.name)?;
-            let own = match &other.version {
-                PackageVersion::Exact(version) => VersionRange::from(format!("=={}", version.public())),
-                PackageVersion::Range(range) => range.clone(),
-                // It may be one that the newest release does not admit.
-                PackageVersion::Unresolved(why) => return Some((other, why.clone())),
-            };
-            let older = || Cause::OlderRelease {
-                package: row.distribution.to_string().into(),
-                version: row.version.to_string().into(),
-                requirement: row.package.to_string().into(),
-                range: row.range.to_string().into(),
-                restriction: own.as_str().into(),
-            };
-            let conflicts = !ranges_may_overlap(&own, &VersionRange::from(row.range));
-            conflicts.then(|| (other, other.conditional.clone().unwrap_or_else(older)))
-        });
+        let mut against =
+            coinstalled.filter(|other| other.requirement.manager == PackageManager::Pip).filter_map(|other| {
+                let row = requirement_rows(&package.requirement.name, knowledge)
+                    .find(|row| row.package == other.requirement.name)?;
+                let own = match &other.requirement.version {
+                    PackageVersion::Exact(version) => VersionRange::from(format!("=={}", version.public())),
+                    PackageVersion::Range(range) => range.clone(),
+                    // It may be one that the newest release does not admit.
+                    PackageVersion::Unresolved(why) => return Some((other, why.clone())),
+                };
+                let older = || Cause::OlderRelease {
+                    package: row.distribution.to_string().into(),
+                    version: row.version.to_string().into(),
+                    requirement: row.package.to_string().into(),
+                    range: row.range.to_string().into(),
+                    restriction: own.as_str().into(),
+                };
+                let conflicts = !ranges_may_overlap(&own, &VersionRange::from(row.range));
+                conflicts.then(|| (other, other.conditional.clone().unwrap_or_else(older)))
+            });
         let (other, why) = against.next()?;
         Some(ConstrainedVersion { at, version: PackageVersion::Unresolved(why), from: vec![package.fact, other.fact] })
     };
@@ -191,9 +195,12 @@ fn packages_without_newest_release(seen: &Observations, knowledge: Knowledge) ->
 /// Whether the newest release of a package has a wheel for the Python of its command, as far as that is known.
 fn newest_release_supports_python(package: &ObservedPackage, seen: &Observations, knowledge: Knowledge) -> bool {
     let Ok(python) = python_of_package(seen, package, knowledge) else { return true };
-    let of_framework = knowledge.torch_pythons().iter().filter(|_| knowledge.has_variants(&package.name));
+    let of_framework = knowledge.torch_pythons().iter().filter(|_| knowledge.has_variants(&package.requirement.name));
     let mut ends = of_framework.filter(|row| row.python == python).map(|row| row.last);
-    let own = knowledge.wheel_pythons().iter().filter(|row| row.distribution == package.name && row.python == python);
+    let own = knowledge
+        .wheel_pythons()
+        .iter()
+        .filter(|row| row.distribution == package.requirement.name && row.python == python);
     let own: Vec<Option<&str>> = own.map(|row| row.last).collect();
     ends.all(|last| last.is_none()) && (own.is_empty() || own.contains(&None))
 }

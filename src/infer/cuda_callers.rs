@@ -1,7 +1,7 @@
 //! Whether the image has anything that calls CUDA; CUDA libraries without a program do not count.
 
 use crate::cuda::LIBCUDA_SONAME;
-use crate::infer::component::CUDA_RUNTIME_WORDING;
+use crate::infer::component::CUDA_RUNTIME_ERROR_CODES;
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
@@ -32,18 +32,18 @@ pub(super) fn detect_cuda_callers(seen: &Observations, components: &[Component],
     let scanned = seen.depth == InspectionDepth::Layers;
     let packages = if scanned { &[][..] } else { seen.packages.as_slice() };
     let has_runtime = |package: &ObservedPackage| {
-        knowledge.runtime_package(&package.name).is_some()
-            || knowledge.library_wheel(&package.name).is_some_and(|row| row.runtime)
+        knowledge.runtime_package(&package.requirement.name).is_some()
+            || knowledge.library_wheel(&package.requirement.name).is_some_and(|row| row.runtime)
     };
     let may_call = |package: &ObservedPackage| {
-        knowledge.may_contain_libraries(&package.name)
-            && knowledge.cpu_package(&package.name).is_none()
+        knowledge.may_contain_libraries(&package.requirement.name)
+            && knowledge.cpu_package(&package.requirement.name).is_none()
             && !has_runtime(package)
     };
     let mut entries = seen.facts.iter();
     let unread =
         entries.find(|(_, entry)| entry.key == FactKey::Requirements && matches!(entry.state, ValueState::Unknown(_)));
-    let of_system = |package: &ObservedPackage| package.manager == PackageManager::System;
+    let of_system = |package: &ObservedPackage| package.requirement.manager == PackageManager::System;
     let monitor = |command: &String| knowledge.monitoring_program(command).is_some();
     let complete = seen.complete.packages && seen.complete.code;
     let started = seen.base_changes.starts.iter().flat_map(|(commands, _)| commands);
@@ -79,7 +79,7 @@ pub(super) fn component_for_unread_lists(facts: &mut Facts, seen: &Observations,
     let Some(first) = lists.first() else { return component_for_unread_files(facts, seen, name, file) };
     let gpu_list = lists.iter().find(|(_, why)| mentions_gpu(&why.reason()));
     let variable = gpu_variable(seen);
-    let package = seen.packages.iter().find(|package| mentions_gpu(&package.name));
+    let package = seen.packages.iter().find(|package| mentions_gpu(&package.requirement.name));
     let ask = seen.build_probes.first();
     let gpu_hint = variable.or(package.map(|package| package.fact)).or(ask.map(|ask| ask.fact));
     if gpu_list.is_none() && gpu_hint.is_none() {
@@ -90,7 +90,7 @@ pub(super) fn component_for_unread_lists(facts: &mut Facts, seen: &Observations,
     let evidence = || Evidence::Derived { by: Derivation::Resolution, from: from.clone(), row: None };
     let cuda = add_unknown_fact(facts, FactKey::ComponentCuda, Some(name), why.clone(), evidence());
     let code = add_unknown_fact(facts, FactKey::ComponentCode, Some(name), why.clone(), evidence());
-    Some(Component { anonymous: true, ..Component::new_core(name, cuda, code, CUDA_RUNTIME_WORDING) })
+    Some(Component { anonymous: true, ..Component::new_core(name, cuda, code, CUDA_RUNTIME_ERROR_CODES) })
 }
 
 /// Returns the first environment variable that mentions a GPU.
@@ -121,7 +121,7 @@ fn component_for_unread_files(
     let evidence = || Evidence::Derived { by: Derivation::Resolution, from: from.clone(), row: None };
     let cuda = add_unknown_fact(facts, FactKey::ComponentCuda, Some(name), first.clone(), evidence());
     let code = add_unknown_fact(facts, FactKey::ComponentCode, Some(name), first.clone(), evidence());
-    Some(Component { anonymous: true, ..Component::new_core(name, cuda, code, CUDA_RUNTIME_WORDING) })
+    Some(Component { anonymous: true, ..Component::new_core(name, cuda, code, CUDA_RUNTIME_ERROR_CODES) })
 }
 
 /// Whether a text contains a GPU term: `requirements-gpu.txt`, `TORCH_CUDA_ARCH_LIST`, `whl/cu121`.

@@ -66,12 +66,12 @@ pub(super) fn infer_driver_libraries(
     let mut row = None;
     // Where every file was read, a package is no more than its files.
     let by_files = seen.depth == InspectionDepth::Layers && seen.complete.files;
-    let of_system = |package: &&ObservedPackage| package.manager == PackageManager::System && !by_files;
+    let of_system = |package: &&ObservedPackage| package.requirement.manager == PackageManager::System && !by_files;
     let mut perhaps =
         find_possible_file(seen, is_driver_library, |path| !is_compat_file(path)).map(|(why, fact)| (why, fact, None));
     for package in seen.packages.iter().filter(of_system) {
-        if let Some(known) = knowledge.driver_package(&package.name) {
-            match driver_package_effect(known, &package.name, seen, build, knowledge) {
+        if let Some(known) = knowledge.driver_package(&package.requirement.name) {
+            match driver_package_effect(known, &package.requirement.name, seen, build, knowledge) {
                 DriverPackageEffect::Nothing => continue,
                 DriverPackageEffect::Perhaps(reason) => {
                     perhaps = perhaps.or(Some((reason, package.fact, Some(&known.info))));
@@ -92,13 +92,13 @@ pub(super) fn infer_driver_libraries(
             }
             row = Some(
                 knowledge
-                    .moved_driver_package(&package.name)
+                    .moved_driver_package(&package.requirement.name)
                     .filter(|_| content == DriverPackageContent::OtherBranch)
                     .map_or(&known.info, |moved| &moved.info),
             );
             from.push(package.fact);
             let version = content.version().filter(|_| !known.toolkit && !known.through);
-            let path = package.name.clone();
+            let path = package.requirement.name.clone();
             found.push(DriverLibrary {
                 path: path.to_string(),
                 directories: Vec::new(),
@@ -186,7 +186,7 @@ fn driver_package_effect(
     build: &BaseBuild,
     knowledge: Knowledge,
 ) -> DriverPackageEffect {
-    // A list of everything names what came along; and the driver's own package is what others are content with.
+    // A complete list includes dependencies; and an installed driver package already satisfies them.
     let listed = seen.complete.packages || matches!(seen.depth, InspectionDepth::Sbom | InspectionDepth::Layers);
     if (known.through || known.chance) && (listed || has_driver_package(seen, knowledge)) {
         return DriverPackageEffect::Nothing;
@@ -205,7 +205,7 @@ fn driver_package_effect(
         return if is_system_known { DriverPackageEffect::Nothing } else { DriverPackageEffect::Perhaps(reason()) };
     }
     if known.chance {
-        let there = |name: &&str| seen.packages.iter().any(|package| package.name == **name);
+        let there = |name: &&str| seen.packages.iter().any(|package| package.requirement.name == **name);
         let looks = dark || known.finds.is_empty() || known.finds.iter().any(there);
         let reason = || Cause::DriverByBuildMachine { name: known.name.to_owned() };
         return if looks { DriverPackageEffect::Perhaps(reason()) } else { DriverPackageEffect::Nothing };
@@ -215,8 +215,8 @@ fn driver_package_effect(
 
 /// Whether a package of the driver itself, with libcuda, is installed by name.
 fn has_driver_package(seen: &Observations, knowledge: Knowledge) -> bool {
-    seen.packages.iter().filter(|package| package.manager == PackageManager::System).any(|package| {
-        let row = knowledge.driver_package(&package.name);
+    seen.packages.iter().filter(|package| package.requirement.manager == PackageManager::System).any(|package| {
+        let row = knowledge.driver_package(&package.requirement.name);
         row.is_some_and(|row| row.libcuda && !row.through && !row.chance)
     })
 }
@@ -257,8 +257,8 @@ impl DriverPackageContent {
 
 /// Returns what a package such as `libnvidia-compute-535` at `535.183.01-0ubuntu1` contains.
 fn driver_package_content(package: &ObservedPackage, rpm: bool, knowledge: Knowledge) -> DriverPackageContent {
-    let named = driver_branch_in_name(&package.name);
-    let package_version: Option<DriverVersion> = match &package.version {
+    let named = driver_branch_in_name(&package.requirement.name);
+    let package_version: Option<DriverVersion> = match &package.requirement.version {
         PackageVersion::Exact(version) => version.as_str().split('-').next().and_then(|text| text.parse().ok()),
         // `550.54.*` is of a branch at least.
         PackageVersion::Range(range) => range.as_str().split(['.', '*']).next().and_then(driver_branch_in_name),
@@ -267,7 +267,7 @@ fn driver_package_content(package: &ObservedPackage, rpm: bool, knowledge: Knowl
     let branch = |version: DriverVersion| version.branch();
     let other =
         package_version.zip(named).is_some_and(|(package_version, named)| branch(package_version) != branch(named));
-    let moved = package_version.is_none() && knowledge.moved_driver_package(&package.name).is_some();
+    let moved = package_version.is_none() && knowledge.moved_driver_package(&package.requirement.name).is_some();
     if !rpm && (other || moved) {
         return DriverPackageContent::OtherBranch;
     }
@@ -319,7 +319,8 @@ pub(super) fn infer_compat(
             evidence,
         );
     }
-    let packages = || seen.packages.iter().filter_map(|package| Some((package, compat_package_cuda(&package.name)?)));
+    let packages =
+        || seen.packages.iter().filter_map(|package| Some((package, compat_package_cuda(&package.requirement.name)?)));
     let certain = packages().find(|(package, _)| package.conditional.is_none());
     if let Some((package, _)) = packages().next().filter(|_| certain.is_none())
         && let Some(why) = package.conditional.clone()
@@ -328,7 +329,7 @@ pub(super) fn infer_compat(
         return add_unknown_fact(facts, FactKey::Compat, None, why, evidence);
     }
     if let Some((package, cuda)) = certain {
-        let version = match &package.version {
+        let version = match &package.requirement.version {
             PackageVersion::Exact(version) => version.as_str().split('-').next().and_then(|text| text.parse().ok()),
             PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
         };
@@ -337,13 +338,11 @@ pub(super) fn infer_compat(
         let fact = compat_from_package(facts, &package_seen, vec![package.fact], knowledge);
         return with_base_compat(facts, fact, own.as_ref(), (true, false), build, knowledge);
     }
-    let other = seen
-        .packages
-        .iter()
-        .rev()
-        .find(|package| package.manager == PackageManager::System && is_compat_without_cuda(&package.name));
+    let other = seen.packages.iter().rev().find(|package| {
+        package.requirement.manager == PackageManager::System && is_compat_without_cuda(&package.requirement.name)
+    });
     if let Some(package) = other {
-        let why = Cause::PackageDriverNotKnown { package: package.name.to_string() };
+        let why = Cause::PackageDriverNotKnown { package: package.requirement.name.to_string() };
         let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![package.fact], row: None };
         return add_unknown_fact(facts, FactKey::Compat, None, why, evidence);
     }
@@ -387,9 +386,9 @@ pub(super) fn infer_compat(
 /// Whether nothing in the image creates the link `/usr/local/cuda`, as NVIDIA's recipes and runtime packages do.
 fn lacks_toolkit_link(seen: &Observations, build: &BaseBuild, knowledge: Knowledge) -> bool {
     let links = |package: &ObservedPackage| {
-        let name = package.name.as_str();
+        let name = package.requirement.name.as_str();
         let runtime = knowledge.runtime_package(name).is_some() || knowledge.may_contain_libraries(name);
-        package.manager == PackageManager::System && runtime && compat_package_cuda(name).is_none()
+        package.requirement.manager == PackageManager::System && runtime && compat_package_cuda(name).is_none()
     };
     let plain = build.family == BaseFamily::Plain && seen.depth == InspectionDepth::Text;
     plain && !seen.files.contains_key(TOOLKIT_ROOT) && !seen.packages.iter().any(links)

@@ -32,10 +32,10 @@ impl ExternalLibraries {
 /// Returns what a package requires, common to all releases that it may be; `None` if that is unknown for one of them.
 pub(super) fn external_libraries_of(package: &ObservedPackage, knowledge: Knowledge) -> Option<ExternalLibraries> {
     if let Some(version) = release_version(package) {
-        return knowledge.library_needs_of(&package.name, version).map(external_libraries_of_row);
+        return knowledge.library_needs_of(&package.requirement.name, version).map(external_libraries_of_row);
     }
-    let PackageVersion::Range(range) = &package.version else { return None };
-    external_libraries_of_range(&package.name, range, knowledge)
+    let PackageVersion::Range(range) = &package.requirement.version else { return None };
+    external_libraries_of_range(&package.requirement.name, range, knowledge)
 }
 
 /// Returns the external libraries that a table row lists.
@@ -119,8 +119,8 @@ pub(super) fn loader_ignores_wheels(seen: &Observations, env: &EnvFacts, knowled
     let listed =
         seen.files.values().any(|file| matches!(&file.kind, FileKind::Text(text) if text.contains(NVIDIA_WHEEL_PATH)));
     let has_loading_package = seen.packages.iter().any(|package| {
-        knowledge.has_variants(&package.name)
-            || knowledge.torch_requirements_of(&package.name).next().is_some()
+        knowledge.has_variants(&package.requirement.name)
+            || knowledge.torch_requirements_of(&package.requirement.name).next().is_some()
             || external_libraries_of(package, knowledge).is_some_and(|asks| asks.dependency_row.is_some())
     });
     !(variable || in_start_command || listed || has_loading_package)

@@ -24,7 +24,7 @@ pub fn infer_image_facts(
     as_of: Option<Date>,
     knowledge: Knowledge,
 ) -> Vec<ImageFacts> {
-    // What is in an image that is of one platform does not hang on the node that it is asked for.
+    // The contents of an image for a single platform do not depend on the node.
     let own = match &seen.platforms {
         Some((list, _)) if list.len() == 1 => list.first().map(String::as_str),
         _ => None,
@@ -37,7 +37,7 @@ pub fn infer_image_facts(
     if !seen.base_env && seen.complete.env {
         let best = builds.iter().map(|build| count_matching_variables(build, seen)).max();
         builds.retain(|build| Some(count_matching_variables(build, seen)) == best);
-        // What is not told apart by the environment may differ in the compat library alone.
+        // Builds with the same environment may only differ in the compat library.
         let require = |build: &BaseBuild| build.variable("NVIDIA_REQUIRE_CUDA").map(str::to_owned);
         let first = builds.first().and_then(require);
         builds.retain(|build| require(build) == first);
@@ -168,7 +168,7 @@ fn infer_build_facts(
 
 /// Whether a component is a reason to check GPUs: it has a CUDA build, or a CPU build that nobody selected.
 ///
-/// What a Dockerfile builds on and nobody has read is none: most of such images never see a GPU.
+/// An unread base image of a Dockerfile is no such reason: most of these images never run on a GPU.
 pub(super) fn is_gpu_relevant(
     component: &Component,
     seen: &Observations,
@@ -196,7 +196,7 @@ fn container_component(facts: &mut Facts) -> Component {
         role: ComponentRole::Container,
         cuda: add_unknown_fact(facts, FactKey::ComponentCuda, Some(CONTAINER_COMPONENT), why(), evidence()),
         code: add_unknown_fact(facts, FactKey::ComponentCode, Some(CONTAINER_COMPONENT), why(), evidence()),
-        error_codes: component::CUDA_RUNTIME_WORDING,
+        error_codes: component::CUDA_RUNTIME_ERROR_CODES,
         anonymous: true,
         program: false,
         release: None,

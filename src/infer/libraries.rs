@@ -101,7 +101,7 @@ fn required_libraries(
 ) -> RequiredLibraries {
     let knowledge = place.knowledge;
     let mut required = RequiredLibraries::default();
-    // What a variable keeps on the processor asks for none; where its value cannot be told, for what is not known.
+    // A component that a variable keeps on the CPU needs none; with an unknown value, the needs are unknown.
     match (&component.cuda.state, component.cuda_variable(facts)) {
         (ValueState::Absent { .. }, Some(_)) => return required,
         (ValueState::Unknown(why), Some(_)) => return RequiredLibraries { open: Some(why.clone()), ..required },
@@ -120,7 +120,9 @@ fn required_libraries(
         }
     }
     for package in &seen.packages {
-        let of = knowledge.framework(&package.name).is_some_and(|framework| framework.component == component.name);
+        let of = knowledge
+            .framework(&package.requirement.name)
+            .is_some_and(|framework| framework.component == component.name);
         // A build without CUDA asks for none of its libraries.
         if !of || component.is_without_cuda() {
             continue;
@@ -134,7 +136,7 @@ fn required_libraries(
         let is_covered =
             package.variant.is_none() || library_dependencies::library_dependency_row(package, knowledge).is_some();
         let row = is_covered.then(|| external_libraries::external_libraries_of(package, knowledge)).flatten();
-        // Where its libraries come along as packages, nothing is asked for from outside of them.
+        // If its libraries are installed as packages, none are needed from elsewhere.
         let bare = |asks: &ExternalLibraries| {
             asks.dependency_row.is_none_or(|row| {
                 library_dependencies::may_lack_library_dependencies(facts, seen, package, row, knowledge)
@@ -246,27 +248,28 @@ impl LibrarySources<'_> {
         let knowledge = self.knowledge;
         let ignores_wheels =
             looks == WheelLibrarySearch::LoaderOnly || is_library_wheel_replaced(self.seen, soname, knowledge);
-        self.seen.packages.iter().all(|package| match package.manager {
-            PackageManager::System => !knowledge.may_contain_libraries(&package.name),
-            PackageManager::Conda => knowledge.lacks_library(&package.name, soname),
+        self.seen.packages.iter().all(|package| match package.requirement.manager {
+            PackageManager::System => !knowledge.may_contain_libraries(&package.requirement.name),
+            PackageManager::Conda => knowledge.lacks_library(&package.requirement.name, soname),
             PackageManager::Pip => {
                 let of_index = package.variant.is_none() && package.conditional.is_none();
                 let known = of_index
                     && (external_libraries::external_libraries_of(package, knowledge).is_some()
                         || self.is_wheel_without_cuda_libraries(package));
-                // One without what it depends on brings what its row lists, or nothing.
-                let listed = || knowledge.package_libraries(&package.name, release_version(package)).is_some();
+                // Without its dependencies, a package contains only the libraries that its row lists.
+                let listed =
+                    || knowledge.package_libraries(&package.requirement.name, release_version(package)).is_some();
                 // Nor does a wheel of a library bring another of itself along.
                 let another = || {
                     knowledge
                         .library_packages()
                         .iter()
-                        .any(|row| row.name == package.name && row.sonames.contains(&soname))
+                        .any(|row| row.name == package.requirement.name && row.sonames.contains(&soname))
                 };
                 known
                     || (ignores_wheels && self.is_library_wheel(package))
                     || library_dependencies::is_installed_without_libraries(package, knowledge)
-                    || ((package.no_deps || another()) && listed())
+                    || ((package.requirement.no_deps || another()) && listed())
             }
         })
     }
@@ -319,13 +322,13 @@ impl LibrarySources<'_> {
             {
                 return LibraryPresence::No;
             }
-            match self.knowledge.package_libraries(&package.name, release_version(package)) {
+            match self.knowledge.package_libraries(&package.requirement.name, release_version(package)) {
                 Some(row) if !row.sonames.contains(&soname) => LibraryPresence::No,
-                Some(_) if package.manager == PackageManager::System => LibraryPresence::Yes,
+                Some(_) if package.requirement.manager == PackageManager::System => LibraryPresence::Yes,
                 Some(_) if looks == WheelLibrarySearch::Program && package.conditional.is_none() => {
                     LibraryPresence::Yes
                 }
-                // A wheel of a library has nothing beside itself, and where it lies nobody looks.
+                // A wheel of a library contains nothing else, and the loader does not search its directory.
                 _ if looks == WheelLibrarySearch::LoaderOnly && self.is_library_wheel(package) => LibraryPresence::No,
                 Some(_) => LibraryPresence::Perhaps,
                 None if looks == WheelLibrarySearch::Program
@@ -343,8 +346,8 @@ impl LibrarySources<'_> {
                 {
                     LibraryPresence::No
                 }
-                None if self.knowledge.lacks_library(&package.name, soname) => LibraryPresence::No,
-                None if self.knowledge.may_contain_libraries(&package.name) => LibraryPresence::Perhaps,
+                None if self.knowledge.lacks_library(&package.requirement.name, soname) => LibraryPresence::No,
+                None if self.knowledge.may_contain_libraries(&package.requirement.name) => LibraryPresence::Perhaps,
                 None => LibraryPresence::No,
             }
         });
@@ -353,22 +356,25 @@ impl LibrarySources<'_> {
 
     /// Whether a wheel of the default index is known to contain no CUDA library.
     fn is_wheel_without_cuda_libraries(&self, package: &ObservedPackage) -> bool {
-        let of_index = package.manager == PackageManager::Pip && package.variant.is_none();
-        let local = package.version.local().is_some();
-        of_index && !local && self.knowledge.is_library_free(&package.name, |from| is_release_at_least(package, from))
+        let of_index = package.requirement.manager == PackageManager::Pip && package.variant.is_none();
+        let local = package.requirement.version.local().is_some();
+        of_index
+            && !local
+            && self.knowledge.is_library_free(&package.requirement.name, |from| is_release_at_least(package, from))
     }
 
     /// Whether a package is the wheel of a CUDA library.
     fn is_library_wheel(&self, package: &ObservedPackage) -> bool {
-        package.manager == PackageManager::Pip && self.knowledge.library_wheel(&package.name).is_some()
+        package.requirement.manager == PackageManager::Pip
+            && self.knowledge.library_wheel(&package.requirement.name).is_some()
     }
 
     /// Whether a wheel is known to require a library from outside.
     fn requires_from_outside(&self, package: &ObservedPackage, soname: &str) -> bool {
-        let of_index = package.manager == PackageManager::Pip && package.variant.is_none();
+        let of_index = package.requirement.manager == PackageManager::Pip && package.variant.is_none();
         let asks = of_index.then(|| external_libraries::external_libraries_of(package, self.knowledge)).flatten();
-        // What comes along with it is not asked for from outside, unless it was left out.
-        asks.is_some_and(|asks| (asks.dependency_row.is_none() || package.no_deps) && asks.contains(soname))
+        // Libraries of dependencies are not needed from elsewhere, unless the dependencies were left out.
+        asks.is_some_and(|asks| (asks.dependency_row.is_none() || package.requirement.no_deps) && asks.contains(soname))
     }
 
     /// Returns whether something that was installed without a package may provide a library.

@@ -30,7 +30,7 @@ pub(super) fn may_lack_library_dependencies(
         && library_dependency_row(package, knowledge).is_some()
         && package.conditional.is_none()
         && counts
-        && (package.no_deps || lists_library_packages(seen, row, knowledge) || lacking())
+        && (package.requirement.no_deps || lists_library_packages(seen, row, knowledge) || lacking())
 }
 
 /// Explains why the libraries that a wheel requires are unknown, if it was installed without dependencies and the
@@ -41,19 +41,20 @@ pub(super) fn explain_unknown_library_needs(
     arch: &str,
     knowledge: Knowledge,
 ) -> Option<Cause> {
-    let of_command = package.manager == PackageManager::Pip
+    let of_command = package.requirement.manager == PackageManager::Pip
         && package.conditional.is_none()
         && seen.depth != InspectionDepth::Layers;
-    if !package.no_deps || !of_command || !is_last_install_of_name(seen, package) {
+    if !package.requirement.no_deps || !of_command || !is_last_install_of_name(seen, package) {
         return None;
     }
-    let rows = knowledge.required_libraries().iter().filter(|row| row.along && row.distribution == package.name);
+    let rows =
+        knowledge.required_libraries().iter().filter(|row| row.along && row.distribution == package.requirement.name);
     let first = rows.map(|row| row.from).min()?;
     let version = release_version(package);
     if version.is_some_and(|version| version < first) {
         return None;
     }
-    let row = version.and_then(|version| knowledge.library_needs_of(&package.name, version));
+    let row = version.and_then(|version| knowledge.library_needs_of(&package.requirement.name, version));
     let known = row.is_some_and(|row| match requested_variant(package) {
         Some(WheelVariant::Default) => true,
         Some(WheelVariant::Named(build)) => {
@@ -62,19 +63,24 @@ pub(super) fn explain_unknown_library_needs(
         None => false,
     });
     // A list that names the wheels of libraries one by one may be whole, and another command may have brought them.
-    let wheel = |one: &ObservedPackage| knowledge.library_wheel(&one.name).is_some();
-    let whole = |one: &ObservedPackage| !one.no_deps && (one.name == package.name || requires_torch(one, knowledge));
-    let brings = |one: &ObservedPackage| one.manager == PackageManager::Pip && (wheel(one) || whole(one));
+    let wheel = |one: &ObservedPackage| knowledge.library_wheel(&one.requirement.name).is_some();
+    let whole = |one: &ObservedPackage| {
+        !one.requirement.no_deps && (one.requirement.name == package.requirement.name || requires_torch(one, knowledge))
+    };
+    let brings = |one: &ObservedPackage| one.requirement.manager == PackageManager::Pip && (wheel(one) || whole(one));
     if known || seen.packages.iter().any(brings) {
         return None;
     }
-    let name = &package.name;
+    let name = &package.requirement.name;
     Some(Cause::WithoutDependencies { name: name.to_string() })
 }
 
 /// Whether no later package has the same name.
 fn is_last_install_of_name(seen: &Observations, package: &ObservedPackage) -> bool {
-    seen.packages.iter().rfind(|one| one.name == package.name).is_some_and(|last| last.fact == package.fact)
+    seen.packages
+        .iter()
+        .rfind(|one| one.requirement.name == package.requirement.name)
+        .is_some_and(|last| last.fact == package.fact)
 }
 
 /// The variant of a wheel that a command requests.
@@ -87,8 +93,8 @@ enum WheelVariant<'a> {
 
 /// Returns the wheel variant that a command requests; `None` if it is unknown.
 fn requested_variant(package: &ObservedPackage) -> Option<WheelVariant<'_>> {
-    let PackageVersion::Exact(version) = &package.version else { return None };
-    match (version.local().or(package.variant.as_deref()), &package.indexes) {
+    let PackageVersion::Exact(version) = &package.requirement.version else { return None };
+    match (version.local().or(package.variant.as_deref()), &package.requirement.indexes) {
         (Some(build), _) => Some(WheelVariant::Named(build)),
         (None, IndexSelection::Default) => Some(WheelVariant::Default),
         (None, IndexSelection::Only(build)) => Some(WheelVariant::Named(build)),
@@ -109,7 +115,7 @@ pub(super) fn library_presence_in_dependencies(
     }
     let Some(row) = library_dependency_row(package, knowledge) else {
         // What depends on such a wheel brings it, and completes what is there of it.
-        let asks = package.manager == PackageManager::Pip && requires_torch(package, knowledge);
+        let asks = package.requirement.manager == PackageManager::Pip && requires_torch(package, knowledge);
         return asks.then_some(LibraryPresence::Perhaps);
     };
     let stem = |name: &str| name.split(".so").next().map(str::to_owned);
@@ -128,8 +134,8 @@ pub(super) fn library_presence_in_dependencies(
 
 /// Whether a wheel was installed without its dependencies and contains no CUDA library itself.
 pub(super) fn is_installed_without_libraries(package: &ObservedPackage, knowledge: Knowledge) -> bool {
-    package.manager == PackageManager::Pip
-        && package.no_deps
+    package.requirement.manager == PackageManager::Pip
+        && package.requirement.no_deps
         && (library_dependency_row(package, knowledge).is_some() || requires_torch(package, knowledge))
 }
 
@@ -139,8 +145,8 @@ pub(super) fn library_dependency_row(
     package: &ObservedPackage,
     knowledge: Knowledge,
 ) -> Option<&'static RequiredLibrariesRow> {
-    let version = release_version(package).filter(|_| package.manager == PackageManager::Pip)?;
-    let row = knowledge.library_needs_of(&package.name, version).filter(|row| row.along)?;
+    let version = release_version(package).filter(|_| package.requirement.manager == PackageManager::Pip)?;
+    let row = knowledge.library_needs_of(&package.requirement.name, version).filter(|row| row.along)?;
     let known = match requested_variant(package)? {
         WheelVariant::Default => true,
         WheelVariant::Named(build) => row.builds.contains(&build),
@@ -150,8 +156,8 @@ pub(super) fn library_dependency_row(
 
 /// Whether the version of the component is that of this package; a later command may have installed another.
 fn is_component_version_from(facts: &Facts, package: &ObservedPackage, knowledge: Knowledge) -> bool {
-    let PackageVersion::Exact(own) = &package.version else { return false };
-    let Some(framework) = knowledge.framework(&package.name) else { return false };
+    let PackageVersion::Exact(own) = &package.requirement.version else { return false };
+    let Some(framework) = knowledge.framework(&package.requirement.name) else { return false };
     let is_version =
         |key: FactKey, of: Option<&str>| key == FactKey::ComponentVersion && of == Some(framework.component);
     let version_fact = facts.iter().filter(|(_, entry)| is_version(entry.key, entry.subject.as_deref())).last();
@@ -183,8 +189,8 @@ fn is_library_removed_later(
 /// installed.
 fn lists_library_packages(seen: &Observations, row: &RequiredLibrariesRow, knowledge: Knowledge) -> bool {
     let holds = |package: &ObservedPackage| {
-        let found = knowledge.package_libraries(&package.name, release_version(package));
-        package.manager == PackageManager::Pip
+        let found = knowledge.package_libraries(&package.requirement.name, release_version(package));
+        package.requirement.manager == PackageManager::Pip
             && found.is_some_and(|own| own.sonames.iter().any(|name| row.needs_library(name)))
     };
     let listed = seen.complete.libraries || seen.packages.iter().any(holds);
@@ -229,7 +235,7 @@ fn is_library_lost(
     if !is_missing && later.iter().all(|one| ordered && one.command == package.command) {
         return false;
     }
-    let wheels = match knowledge.library_wheel(&package.name) {
+    let wheels = match knowledge.library_wheel(&package.requirement.name) {
         Some(own) => BTreeSet::from([own.distribution]),
         None => library_wheels_for(package, soname, knowledge),
     };
@@ -257,11 +263,12 @@ pub(super) fn is_library_wheel_replaced(seen: &Observations, soname: &str, knowl
         let mut rows = knowledge.library_packages().iter().filter(|row| row.name == name);
         rows.any(|row| row.sonames.contains(&soname))
     };
-    let of_wheel =
-        |one: &&ObservedPackage| one.manager == PackageManager::Pip && knowledge.library_wheel(&one.name).is_some();
-    let mut wheels = seen.packages.iter().filter(of_wheel).filter(|one| has(&one.name)).peekable();
+    let of_wheel = |one: &&ObservedPackage| {
+        one.requirement.manager == PackageManager::Pip && knowledge.library_wheel(&one.requirement.name).is_some()
+    };
+    let mut wheels = seen.packages.iter().filter(of_wheel).filter(|one| has(&one.requirement.name)).peekable();
     let lacks = |one: &ObservedPackage| {
-        let row = knowledge.package_libraries(&one.name, release_version(one));
+        let row = knowledge.package_libraries(&one.requirement.name, release_version(one));
         one.conditional.is_none() && row.is_some_and(|row| !row.sonames.contains(&soname))
     };
     wheels.peek().is_some() && wheels.all(|one| is_library_lost(seen, one, soname, lacks(one), knowledge))
@@ -276,20 +283,20 @@ fn replaces_library(
     wheels: &BTreeSet<&str>,
     knowledge: Knowledge,
 ) -> Option<bool> {
-    if one.manager != PackageManager::Pip {
+    if one.requirement.manager != PackageManager::Pip {
         return None;
     }
-    if wheels.contains(one.name.as_str()) {
-        let row = match &one.version {
-            PackageVersion::Exact(_) => knowledge.package_libraries(&one.name, release_version(one))?,
+    if wheels.contains(one.requirement.name.as_str()) {
+        let row = match &one.requirement.version {
+            PackageVersion::Exact(_) => knowledge.package_libraries(&one.requirement.name, release_version(one))?,
             PackageVersion::Range(_) | PackageVersion::Unresolved(_) => return Some(false),
         };
         return Some(one.conditional.is_none() && !row.sonames.contains(&soname));
     }
-    if one.no_deps {
+    if one.requirement.no_deps {
         return None;
     }
-    if one.name == package.name {
+    if one.requirement.name == package.requirement.name {
         return Some(false);
     }
     // What asks for a wheel of its own takes the one that goes with it.
@@ -301,13 +308,13 @@ fn replaces_library(
     if another.is_some() {
         return another;
     }
-    let is_known = knowledge.library_wheel(&one.name).is_some() || requires_no_cuda_library(one, knowledge);
+    let is_known = knowledge.library_wheel(&one.requirement.name).is_some() || requires_no_cuda_library(one, knowledge);
     if is_known && !requires_torch(one, knowledge) { None } else { Some(false) }
 }
 
 /// Whether a wheel is known to require no CUDA library and to have none as a dependency.
 fn requires_no_cuda_library(one: &ObservedPackage, knowledge: Knowledge) -> bool {
-    knowledge.is_library_free(&one.name, |from| is_release_at_least(one, from))
+    knowledge.is_library_free(&one.requirement.name, |from| is_release_at_least(one, from))
 }
 
 /// Returns the wheels that provide a library to a package, for the CUDA major version of its other libraries.

@@ -19,7 +19,9 @@ pub(super) fn mark_mismatched_cuda(
         return;
     }
     for row in knowledge.frameworks() {
-        let of_pip = |one: &&ObservedPackage| one.manager == PackageManager::Pip && one.name == row.distribution;
+        let of_pip = |one: &&ObservedPackage| {
+            one.requirement.manager == PackageManager::Pip && one.requirement.name == row.distribution
+        };
         let Some(on) = row.cuda_from.and_then(|on| list.iter().find(|one| one.name == on)) else { continue };
         let Some(package) = seen.packages.iter().rfind(of_pip) else { continue };
         let Some(cuda) = on.cuda.known().copied().filter(|_| on.possible_releases.is_empty()) else { continue };
@@ -42,14 +44,15 @@ fn explain_other_cuda_index(
     knowledge: Knowledge,
 ) -> Option<Cause> {
     // What the default index has of it as well may be taken from there.
-    let pages = match &package.indexes {
+    let pages = match &package.requirement.indexes {
         IndexSelection::Only(tag) => std::slice::from_ref(tag),
         IndexSelection::Beside(tags) => tags.as_slice(),
         IndexSelection::Default | IndexSelection::Unknown(_) => &[],
     };
-    let of_index = knowledge.has_build_index(&package.name) && !knowledge.is_built_with_torch(&package.name);
+    let of_index = knowledge.has_build_index(&package.requirement.name)
+        && !knowledge.is_built_with_torch(&package.requirement.name);
     let pages: Vec<&str> = pages.iter().filter(|_| of_index).map(String::as_str).collect();
-    let own = match &package.version {
+    let own = match &package.requirement.version {
         PackageVersion::Exact(version) => build_tag_of_version(version.as_str()),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
     };
@@ -58,7 +61,12 @@ fn explain_other_cuda_index(
     let other = |tag: &&str| variant_cuda(tag).is_some_and(|own| own.major() != cuda.major());
     tags.iter().all(other).then(|| {
         let built_for = variant_cuda(first).map(|own| own.to_string()).unwrap_or_default();
-        Cause::BuildForOtherCuda { package: package.name.to_string(), built_for, other: on.to_owned(), cuda }
+        Cause::BuildForOtherCuda {
+            package: package.requirement.name.to_string(),
+            built_for,
+            other: on.to_owned(),
+            cuda,
+        }
     })
 }
 

@@ -13,12 +13,14 @@ pub(crate) fn python_of_package(
     knowledge: Knowledge,
 ) -> Result<String, Cause> {
     let minor = |version: &str| version.split('.').take(2).collect::<Vec<_>>().join(".");
-    if let Some(version) = &package.python {
+    if let Some(version) = &package.requirement.python {
         return Ok(minor(version));
     }
-    let of_conda =
-        seen.packages.iter().rfind(|package| package.manager == PackageManager::Conda && package.name == "python");
-    if let Some(PackageVersion::Exact(version)) = of_conda.map(|package| &package.version)
+    let of_conda = seen
+        .packages
+        .iter()
+        .rfind(|package| package.requirement.manager == PackageManager::Conda && package.requirement.name == "python");
+    if let Some(PackageVersion::Exact(version)) = of_conda.map(|package| &package.requirement.version)
         && version.as_str().contains('.')
     {
         return Ok(minor(version.as_str()));
@@ -38,17 +40,19 @@ pub(crate) fn newest_base_python(
 ) -> Option<&'static str> {
     let ObservedBase::Image(reference, _) = &seen.base else { return None };
     let is_undetermined =
-        package.python.is_none() && base_python(seen, knowledge).is_none() && !has_other_python(seen, None);
+        package.requirement.python.is_none() && base_python(seen, knowledge).is_none() && !has_other_python(seen, None);
     is_undetermined.then(|| knowledge.newest_image_python(reference)).flatten()
 }
 
 /// Whether something installs a Python other than that of the base image.
 fn has_other_python(seen: &Observations, of_base: Option<&str>) -> bool {
-    let of_conda = |package: &ObservedPackage| package.manager == PackageManager::Conda && package.name == "python";
+    let of_conda = |package: &ObservedPackage| {
+        package.requirement.manager == PackageManager::Conda && package.requirement.name == "python"
+    };
     let of_system = |package: &ObservedPackage| {
-        let version = package.name.strip_prefix("python").filter(|rest| rest.starts_with("3."));
+        let version = package.requirement.name.strip_prefix("python").filter(|rest| rest.starts_with("3."));
         let version = version.map(|rest| rest.split('-').next().unwrap_or(rest));
-        package.manager == PackageManager::System && version.is_some_and(|version| Some(version) != of_base)
+        package.requirement.manager == PackageManager::System && version.is_some_and(|version| Some(version) != of_base)
     };
     seen.other_python || seen.packages.iter().any(|package| of_conda(package) || of_system(package))
 }

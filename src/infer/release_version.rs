@@ -5,7 +5,7 @@ use crate::model::package::{ObservedPackage, PackageVersion};
 
 /// Returns the release part of a package's exact version.
 pub(super) fn release_version(package: &ObservedPackage) -> Option<CudaVersion> {
-    match &package.version {
+    match &package.requirement.version {
         PackageVersion::Exact(version) => parse_release(version.as_str()),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
     }
@@ -13,7 +13,7 @@ pub(super) fn release_version(package: &ObservedPackage) -> Option<CudaVersion> 
 
 /// Whether the installed release of a package is at least `from`; without an exact version, the newest is installed.
 pub(super) fn is_release_at_least(package: &ObservedPackage, from: CudaVersion) -> bool {
-    match &package.version {
+    match &package.requirement.version {
         PackageVersion::Exact(_) => release_version(package).is_some_and(|version| from <= version),
         PackageVersion::Range(range) => range.is_open_above(),
         PackageVersion::Unresolved(_) => false,

@@ -46,9 +46,11 @@ pub(super) fn components_with_cuda_in_name(
     for package in &seen.packages {
         let Some((cuda, row)) = cuda_of_wheel(package, knowledge) else { continue };
         // A name may be that of a part of CUDA; a version that says its CUDA is that of a build.
-        let part =
-            || knowledge.may_contain_libraries(&package.name) && cuda_of_wheel_version(package, knowledge).is_none();
-        if knowledge.framework(&package.name).is_some() || part() {
+        let part = || {
+            knowledge.may_contain_libraries(&package.requirement.name)
+                && cuda_of_wheel_version(package, knowledge).is_none()
+        };
+        if knowledge.framework(&package.requirement.name).is_some() || part() {
             continue;
         }
         if !found.iter().any(|(_, other, _)| *other == cuda) {
@@ -63,17 +65,19 @@ pub(super) fn components_with_cuda_in_name(
 
 /// Returns the CUDA version in the name or version of a wheel.
 fn cuda_of_wheel(package: &ObservedPackage, knowledge: Knowledge) -> Option<(CudaVersion, &'static RowInfo)> {
-    let named = knowledge.cuda_of_name(&package.name).filter(|_| package.manager == PackageManager::Pip);
+    let named = knowledge
+        .cuda_of_name(&package.requirement.name)
+        .filter(|_| package.requirement.manager == PackageManager::Pip);
     named.or_else(|| cuda_of_wheel_version(package, knowledge))
 }
 
 /// Returns the CUDA version that the version of a wheel states.
 fn cuda_of_wheel_version(package: &ObservedPackage, knowledge: Knowledge) -> Option<(CudaVersion, &'static RowInfo)> {
-    match &package.version {
-        PackageVersion::Exact(version) => knowledge.cuda_of_version(&package.name, version.as_str()),
+    match &package.requirement.version {
+        PackageVersion::Exact(version) => knowledge.cuda_of_version(&package.requirement.name, version.as_str()),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
     }
-    .filter(|_| package.manager == PackageManager::Pip)
+    .filter(|_| package.requirement.manager == PackageManager::Pip)
 }
 
 /// Returns the CUDA runtime of a package that is useful only on GPUs.
@@ -82,13 +86,18 @@ fn gpu_package_runtime(package: &ObservedPackage, knowledge: Knowledge) -> Optio
         return Some((Ok(cuda), Some(row)));
     }
     // Its build string says it.
-    if let Some(cuda) =
-        package.variant.as_deref().filter(|_| package.manager == PackageManager::Conda).and_then(variant_cuda)
+    if let Some(cuda) = package
+        .variant
+        .as_deref()
+        .filter(|_| package.requirement.manager == PackageManager::Conda)
+        .and_then(variant_cuda)
     {
         return Some((Ok(cuda), None));
     }
-    let row = knowledge.gpu_package(&package.name).filter(|_| package.manager == PackageManager::Pip)?;
-    let why = Cause::CudaOfPackage { package: package.name.to_string() };
+    let row = knowledge
+        .gpu_package(&package.requirement.name)
+        .filter(|_| package.requirement.manager == PackageManager::Pip)?;
+    let why = Cause::CudaOfPackage { package: package.requirement.name.to_string() };
     Some((Err(why), Some(row)))
 }
 
@@ -99,7 +108,7 @@ fn component_named_after_package(
     (cuda, row): PackageRuntime,
     codes: FrameworkErrorCodes,
 ) -> Component {
-    let name = package.name.as_str();
+    let name = package.requirement.name.as_str();
     let evidence = |row: Option<&'static RowInfo>| {
         let by = if row.is_some() { Derivation::Row } else { Derivation::Resolution };
         Evidence::Derived { by, from: vec![package.fact], row }
@@ -119,10 +128,11 @@ fn component_named_after_package(
 
 /// Returns the CUDA runtime that a package installs.
 fn package_runtime(package: &ObservedPackage, knowledge: Knowledge) -> Option<PackageRuntime> {
-    let unknown_cuda = |by: &str| Cause::CudaDecidedBy { by: by.to_string(), package: package.name.to_string() };
-    match (package.manager, &package.version) {
+    let unknown_cuda =
+        |by: &str| Cause::CudaDecidedBy { by: by.to_string(), package: package.requirement.name.to_string() };
+    match (package.requirement.manager, &package.requirement.version) {
         (PackageManager::System, version) => {
-            let (row, cuda) = knowledge.runtime_package(&package.name)?;
+            let (row, cuda) = knowledge.runtime_package(&package.requirement.name)?;
             // Where the name says no release, the version is that of CUDA.
             let own = match version {
                 PackageVersion::Exact(version) => parse_cuda_release(version.as_str()),
@@ -132,17 +142,19 @@ fn package_runtime(package: &ObservedPackage, knowledge: Knowledge) -> Option<Pa
             Some((cuda.or(own).ok_or_else(|| unknown_cuda("the repository of the distribution")), Some(&row.info)))
         }
         (PackageManager::Pip, PackageVersion::Exact(version)) => {
-            let wheel = knowledge.library_wheel(&package.name).filter(|row| row.runtime)?;
-            let cuda = knowledge.library_wheel_cuda(&package.name, version.as_str());
+            let wheel = knowledge.library_wheel(&package.requirement.name).filter(|row| row.runtime)?;
+            let cuda = knowledge.library_wheel_cuda(&package.requirement.name, version.as_str());
             Some((cuda.map(|(cuda, _)| cuda).ok_or_else(|| unknown_cuda("the version")), Some(&wheel.info)))
         }
         (PackageManager::Pip, _) => {
-            let wheel = knowledge.library_wheel(&package.name).filter(|row| row.runtime)?;
+            let wheel = knowledge.library_wheel(&package.requirement.name).filter(|row| row.runtime)?;
             Some((wheel.cuda.ok_or_else(|| unknown_cuda("the build date")), Some(&wheel.info)))
         }
         (PackageManager::Conda, version) => {
-            let chooses = knowledge.conda_variant(&package.name).filter(|row| !row.cpu).map(|row| &row.info);
-            let row = chooses.or_else(|| knowledge.runtime_package(&package.name).map(|(row, _)| &row.info))?;
+            let chooses =
+                knowledge.conda_variant(&package.requirement.name).filter(|row| !row.cpu).map(|row| &row.info);
+            let row =
+                chooses.or_else(|| knowledge.runtime_package(&package.requirement.name).map(|(row, _)| &row.info))?;
             let cuda = match version {
                 PackageVersion::Exact(version) => parse_cuda_release(version.as_str()),
                 _ => None,

@@ -38,17 +38,18 @@ pub(super) fn component_of_package(
 ) -> Component {
     let name = framework.component;
     let read = Evidence::Derived { by: Derivation::Resolution, from: vec![package.fact], row: None };
-    let local = package.version.local().is_some();
+    let local = package.requirement.version.local().is_some();
     let built = recorded_build(package, image.seen).or_else(|| dedicated_index_build(package, image.knowledge));
     let built = built.or_else(|| conda_cpu_build(package, image.seen));
     // What a base image ships need not be what the default index has.
-    let of_index = package.manager == PackageManager::Pip && image.build.fact != Some(package.fact);
+    let of_index = package.requirement.manager == PackageManager::Pip && image.build.fact != Some(package.fact);
     // A build without CUDA that is there is the only one, unless somebody chose it.
-    let only = built.is_none_or(|built| variant_cuda(built).is_none() && package.indexes == IndexSelection::Default);
+    let only = built
+        .is_none_or(|built| variant_cuda(built).is_none() && package.requirement.indexes == IndexSelection::Default);
     if framework.cpu_on.contains(&image.arch) && !local && of_index && only {
         return component_without_cuda(facts, framework, package, &framework.info);
     }
-    let text = match (&package.conditional, &package.version) {
+    let text = match (&package.conditional, &package.requirement.version) {
         (Some(why), _) => return unknown_component(facts, framework, package, why, None),
         (None, PackageVersion::Unresolved(why)) => {
             return component_of_any_version(facts, framework, package, why, image);
@@ -57,7 +58,8 @@ pub(super) fn component_of_package(
         (None, PackageVersion::Range(range)) => {
             let tag = conda_cpu_build(package, image.seen);
             let range = if range.is_any() { "no version" } else { range.as_str() };
-            let of_day = || Cause::VersionByDate { package: package.name.to_string(), specifier: range.to_string() };
+            let of_day =
+                || Cause::VersionByDate { package: package.requirement.name.to_string(), specifier: range.to_string() };
             let why = explain_possibly_installed(image.seen, package).unwrap_or_else(of_day);
             if tag.is_some() {
                 return unknown_component(facts, framework, package, &why, tag);
@@ -65,7 +67,9 @@ pub(super) fn component_of_package(
             return component_of_any_version(facts, framework, package, &why, image);
         }
     };
-    if let (IndexSelection::Unknown(why), InspectionDepth::Text, None) = (&package.indexes, image.seen.depth, built) {
+    if let (IndexSelection::Unknown(why), InspectionDepth::Text, None) =
+        (&package.requirement.indexes, image.seen.depth, built)
+    {
         return unknown_component(facts, framework, package, why, None);
     }
     let version = text.public();
@@ -73,8 +77,14 @@ pub(super) fn component_of_package(
     if let Some(row) = image.build.compiled_package_row(package) {
         return component_compiled_for_image(facts, framework, (version, version_id), row, image);
     }
-    if package.manager == PackageManager::Conda && image.seen.depth == InspectionDepth::Layers && built.is_none() {
-        let why = Cause::CondaBuildWithoutCuda { package: package.name.to_string(), version: version.to_string() };
+    if package.requirement.manager == PackageManager::Conda
+        && image.seen.depth == InspectionDepth::Layers
+        && built.is_none()
+    {
+        let why = Cause::CondaBuildWithoutCuda {
+            package: package.requirement.name.to_string(),
+            version: version.to_string(),
+        };
         return unknown_component(facts, framework, package, &why, None);
     }
     match built {
@@ -118,18 +128,18 @@ fn recorded_build<'a>(package: &'a ObservedPackage, seen: &Observations) -> Opti
 
 /// Returns the conda CPU build that a command selects by its build string.
 fn conda_cpu_build<'a>(package: &'a ObservedPackage, seen: &Observations) -> Option<&'a str> {
-    let of_command = package.manager == PackageManager::Conda && seen.depth == InspectionDepth::Text;
+    let of_command = package.requirement.manager == PackageManager::Conda && seen.depth == InspectionDepth::Text;
     package.variant.as_deref().filter(|variant| of_command && variant_cuda(variant).is_none())
 }
 
 /// Returns the build from the dedicated index of a distribution, if the default index has no such release.
 fn dedicated_index_build(package: &ObservedPackage, knowledge: Knowledge) -> Option<&str> {
-    let PackageVersion::Exact(version) = &package.version else { return None };
-    let own = !knowledge.project_indexes(&package.name).is_empty();
-    let is_only_source = match &package.indexes {
+    let PackageVersion::Exact(version) = &package.requirement.version else { return None };
+    let own = !knowledge.project_indexes(&package.requirement.name).is_empty();
+    let is_only_source = match &package.requirement.indexes {
         IndexSelection::Only(_) => true,
         IndexSelection::Beside(tags) => {
-            tags.len() == 1 && knowledge.framework_build(&package.name, version.as_str()).is_none()
+            tags.len() == 1 && knowledge.framework_build(&package.requirement.name, version.as_str()).is_none()
         }
         IndexSelection::Default | IndexSelection::Unknown(_) => false,
     };
@@ -157,9 +167,9 @@ fn component_of_recorded_build(
         let code = facts.add_typed(FactKey::ComponentCode, Some(name), ValueState::Absent { searched }, read());
         return Component::new_core(name, cuda, code, codes);
     };
-    let row = knowledge.framework_build(&package.name, version);
+    let row = knowledge.framework_build(&package.requirement.name, version);
     // What is known of a wheel says nothing of a build of conda.
-    let row = row.filter(|_| package.manager != PackageManager::Conda);
+    let row = row.filter(|_| package.requirement.manager != PackageManager::Conda);
     let row = row.filter(|row| row.cuda.is_some_and(|own| own.release() == cuda.release()));
     let code = match row.and_then(|row| code_for_architecture(row, version, image)) {
         Some((container, row)) => {
@@ -206,9 +216,11 @@ fn component_of_any_version(
     let kept = explain_possibly_installed(image.seen, package).is_some();
     let own = image.build.fact != Some(package.fact) && !kept;
     // An older release of what has the extra may be there, which does not have it.
-    let here = |name: &str| image.seen.packages.iter().any(|one| one.name == name && one.command == package.command);
+    let here = |name: &str| {
+        image.seen.packages.iter().any(|one| one.requirement.name == name && one.command == package.command)
+    };
     let rows = knowledge.dependencies_with_gpu_code().iter();
-    let absent = kept && rows.filter(|row| row.requires == package.name).any(|row| here(row.distribution));
+    let absent = kept && rows.filter(|row| row.requires == package.requirement.name).any(|row| here(row.distribution));
     if let Some(row) = common_release_row(package, knowledge).filter(|_| own) {
         let evidence = |row| Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(row) };
         let cuda = row.cuda.map_or(ValueState::Unknown(why.clone()), ValueState::Known);
@@ -217,8 +229,8 @@ fn component_of_any_version(
             let code = ValueState::Known(GpuCode::from(container));
             component.code = facts.add_typed(FactKey::ComponentCode, Some(&component.name), code, evidence(row));
         }
-    } else if package.manager != PackageManager::Conda
-        && let Some(row) = knowledge.framework_build(&package.name, "*").filter(|_| !absent)
+    } else if package.requirement.manager != PackageManager::Conda
+        && let Some(row) = knowledge.framework_build(&package.requirement.name, "*").filter(|_| !absent)
         && let Some(cuda) = row.cuda
     {
         let evidence = Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(&row.info) };
@@ -230,9 +242,12 @@ fn component_of_any_version(
 
 /// Returns the newest release in a bounded range if all releases in it have the same CUDA and code.
 fn common_release_row(package: &ObservedPackage, knowledge: Knowledge) -> Option<&'static FrameworkBuildRow> {
-    let PackageVersion::Range(range) = &package.version else { return None };
+    let PackageVersion::Range(range) = &package.requirement.version else { return None };
     let ends = range.is_bounded_above() && !range.names_build();
-    let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.name && row.version != "*");
+    let rows = knowledge
+        .framework_builds()
+        .iter()
+        .filter(|row| row.distribution == package.requirement.name && row.version != "*");
     let within: Vec<_> = rows.filter(|row| range.contains_text(row.version) == Some(true)).collect();
     let first = within.first().filter(|row| ends && row.cuda.is_some() && row.code_known)?;
     let same = |row: &&FrameworkBuildRow| {
@@ -242,17 +257,18 @@ fn common_release_row(package: &ObservedPackage, knowledge: Knowledge) -> Option
         .iter()
         .copied()
         .max_by(|one, other| compare_pep440_versions(one.version, other.version).unwrap_or(Ordering::Equal));
-    newest.filter(|_| package.manager == PackageManager::Pip && within.iter().copied().all(|row| same(&row)))
+    newest
+        .filter(|_| package.requirement.manager == PackageManager::Pip && within.iter().copied().all(|row| same(&row)))
 }
 
 /// Explains why a package is unknown on a date when no allowed release was released yet.
 fn explain_unreleased(package: &ObservedPackage, day: Date, knowledge: Knowledge) -> Option<Cause> {
-    let PackageVersion::Range(range) = &package.version else { return None };
-    let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.name);
+    let PackageVersion::Range(range) = &package.requirement.version else { return None };
+    let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.requirement.name);
     let mut days = rows.filter(|row| range.admits(row.version)).filter_map(|row| row.released).peekable();
     days.peek()?;
     days.all(|released| released > day)
-        .then(|| Cause::NoReleaseOnDate { package: package.name.to_string(), day: day.to_string() })
+        .then(|| Cause::NoReleaseOnDate { package: package.requirement.name.to_string(), day: day.to_string() })
 }
 
 /// Gives a package the CUDA of the component that it runs on; unknown if it is certainly built for another major
@@ -329,23 +345,24 @@ fn component_from_build_row(
     // A wheel that says its own CUDA is of the release, for that CUDA.
     let own = variant_cuda(local.split('.').next().unwrap_or(local));
     // What holds for every version need not hold for one that came later, unless the name itself says it.
-    let newer = knowledge.is_newer_framework(&package.name, version) && knowledge.cuda_of_name(&package.name).is_none();
-    let row = knowledge.framework_build(&package.name, version).filter(|row| !newer || row.version != "*");
+    let newer = knowledge.is_newer_framework(&package.requirement.name, version)
+        && knowledge.cuda_of_name(&package.requirement.name).is_none();
+    let row = knowledge.framework_build(&package.requirement.name, version).filter(|row| !newer || row.version != "*");
     // The tables list builds of wheels; a build of conda may be for another CUDA, or for none.
-    let of_conda = package.manager == PackageManager::Conda;
+    let of_conda = package.requirement.manager == PackageManager::Conda;
     let row = row.filter(|_| !of_conda);
-    // Where an image brings a framework of its own, or its runtime is said, the name of a CPU build tells nothing.
+    // If the base image has a framework, or a CUDA runtime is declared, the name of a CPU build proves nothing.
     let read = image.seen.depth == InspectionDepth::Layers;
     let plain = matches!(image.build.family, BaseFamily::Plain | BaseFamily::Cuda) && image.seen.cuda_runtime.is_none();
     let plain = plain || read;
     let row = row.filter(|row| row.cuda.is_some() || plain);
-    let named = knowledge.cuda_of_version(&package.name, version).filter(|_| row.is_none());
+    let named = knowledge.cuda_of_version(&package.requirement.name, version).filter(|_| row.is_none());
     let source_row = row.map(|row| &row.info).or(named.map(|(_, row)| row));
     let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: source_row };
     let listed_code = row.and_then(|row| code_for_architecture(row, version, image));
     let listed_code = listed_code
         .map(|(code, row)| (own.map_or_else(|| code.clone(), |own| code_for_cuda_release(&code, own, knowledge)), row));
-    let (own_name, own_version) = (package.name.clone(), version.to_owned());
+    let (own_name, own_version) = (package.requirement.name.clone(), version.to_owned());
     let because = match row {
         Some(row) if row.cuda.is_some() && row.code_known => Cause::CodeForArchNotInTables {
             package: own_name.to_string(),
@@ -356,7 +373,7 @@ fn component_from_build_row(
             Cause::CodeOfReleaseNotInTables { package: own_name.to_string(), version: own_version }
         }
         _ if of_conda => Cause::CondaBuildNotInTables { package: own_name.to_string(), version: own_version },
-        _ => knowledge.missing_version_cause(&package.name, version),
+        _ => knowledge.missing_version_cause(&package.requirement.name, version),
     };
     let why = Cause::FrameworkNotInTables { because: Box::new(because) };
     let (cuda, code) = match (row, image.seen.cuda_runtime.filter(|_| !read)) {

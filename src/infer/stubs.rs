@@ -24,7 +24,7 @@ pub(super) fn base_stub(
     let mut rows = knowledge.stub_directories().iter();
     let row = rows.find(|row| row.arch == arch && tag.split('-').any(|word| word == row.flavour))?;
     let directories = stub_directory_names(cuda, row.directories);
-    let listed = find_ld_conf_entry(seen, &directories)?;
+    let listed = find_ld_conf_file(seen, &directories)?;
     if seen.base_changes.removed.iter().any(|(what, _)| removes_stub(what, &directories)) {
         return None;
     }
@@ -42,8 +42,8 @@ fn stub_directory_names(cuda: CudaVersion, folders: &[&str]) -> Vec<String> {
     roots.iter().flat_map(in_root).collect()
 }
 
-/// Returns the fact of the `ldconfig` file that names one of the directories.
-fn find_ld_conf_entry(seen: &Observations, directories: &[String]) -> Option<FactId> {
+/// Finds an `ldconfig` configuration file that lists one of the directories, and returns the fact about it.
+fn find_ld_conf_file(seen: &Observations, directories: &[String]) -> Option<FactId> {
     let read = |path: &str| {
         let (folder, name) = split_path(path);
         path == LD_CONF || (folder == LD_CONF_DIRECTORY && name.strip_suffix(".conf").is_some())

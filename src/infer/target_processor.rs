@@ -48,29 +48,30 @@ pub(super) fn infer_target_processor(
 
 /// Whether all packages of a component have wheels for both CPU and GPU, and no CUDA library package is installed.
 fn has_only_cpu_and_gpu_wheels(seen: &Observations, one: &Component, knowledge: Knowledge) -> bool {
-    let row_of =
-        |package: &&ObservedPackage| knowledge.framework(&package.name).filter(|row| row.component == one.name);
+    let row_of = |package: &&ObservedPackage| {
+        knowledge.framework(&package.requirement.name).filter(|row| row.component == one.name)
+    };
     let mut own = seen.packages.iter().filter(|package| row_of(package).is_some()).peekable();
     let for_both =
         |package: &ObservedPackage| package.variant.is_none() && row_of(&package).is_some_and(|row| row.for_both);
     let is_library =
-        |package: &ObservedPackage| knowledge.library_packages().iter().any(|row| row.name == package.name);
+        |package: &ObservedPackage| knowledge.library_packages().iter().any(|row| row.name == package.requirement.name);
     own.peek().is_some() && own.all(for_both) && !seen.packages.iter().any(is_library)
 }
 
 /// Returns the reason if a package is for another vendor's accelerator.
 fn reason_from_accelerator_package(seen: &Observations, knowledge: Knowledge) -> Option<String> {
     seen.packages.iter().find_map(|package| {
-        let row = knowledge.other_processor_of_package(&package.name)?;
-        Some(format!("the package `{}` is for {}", package.name, row.processor))
+        let row = knowledge.other_processor_of_package(&package.requirement.name)?;
+        Some(format!("the package `{}` is for {}", package.requirement.name, row.processor))
     })
 }
 
 /// Returns the reason if a conda package selects CPU builds, and no other command may install a CUDA build.
 fn reason_from_conda_package(seen: &Observations, components: &[Component], knowledge: Knowledge) -> Option<String> {
     let selects = |package: &ObservedPackage, cpu: bool| {
-        let of_conda = package.manager == PackageManager::Conda;
-        of_conda && knowledge.conda_variant(&package.name).is_some_and(|row| row.cpu == cpu)
+        let of_conda = package.requirement.manager == PackageManager::Conda;
+        of_conda && knowledge.conda_variant(&package.requirement.name).is_some_and(|row| row.cpu == cpu)
     };
     let package = seen.packages.iter().find(|package| selects(package, true))?;
     // Packages of one command share an environment, and those of two commands need not.
@@ -79,7 +80,7 @@ fn reason_from_conda_package(seen: &Observations, components: &[Component], know
     let built = knowledge.framework_with_variants().map(|row| row.component);
     let may_use = |one: &Component| Some(one.name.as_str()) == built && !one.is_without_cuda();
     let for_gpus = seen.packages.iter().any(elsewhere) || components.iter().any(may_use);
-    (!for_gpus).then(|| format!("the package `{}` selects CPU-only builds", package.name))
+    (!for_gpus).then(|| format!("the package `{}` selects CPU-only builds", package.requirement.name))
 }
 
 /// Returns the reason if the tag or name of the base image names another processor, and nothing for GPUs was added.
@@ -108,12 +109,13 @@ fn reason_from_base_image(seen: &Observations, components: &[Component], knowled
 /// Returns the reason if the name or extra of a package states the CPU, in an image without GPU content.
 fn reason_from_cpu_package(seen: &Observations, components: &[Component], knowledge: Knowledge) -> Option<String> {
     let states = |one: &&ObservedPackage| {
-        let row = knowledge.cpu_package(&one.name).filter(|_| one.manager != PackageManager::System);
+        let row =
+            knowledge.cpu_package(&one.requirement.name).filter(|_| one.requirement.manager != PackageManager::System);
         let of_extra = || one.variant.as_deref().is_some_and(|own| knowledge.other_processor_of_word(own).is_some());
         row.is_some_and(|row| row.by_name || of_extra())
     };
     let package = seen.packages.iter().find(states).filter(|_| has_no_gpu_content(seen, components))?;
-    Some(format!("the package `{}` is CPU-only", package.name))
+    Some(format!("the package `{}` is CPU-only", package.requirement.name))
 }
 
 /// Whether everything that commands install is known, and none of it is for GPUs.
@@ -175,7 +177,7 @@ fn cpu_only_variable(
     seen: &Observations,
     knowledge: Knowledge,
 ) -> Option<(&'static str, &'static str, &'static FrameworkRow)> {
-    let packages = seen.packages.iter().filter_map(|package| knowledge.framework(&package.name));
+    let packages = seen.packages.iter().filter_map(|package| knowledge.framework(&package.requirement.name));
     let mut rows = packages.filter(|row| row.component == component.name);
     let row = rows.next()?;
     let (name, value) = row.off_by?.split_once('=')?;

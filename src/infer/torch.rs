@@ -28,7 +28,7 @@ impl TorchInstall<'_> {
     fn replaces_installed(&self, seen: &Observations, knowledge: Knowledge) -> bool {
         let named = |bound: &&ObservedPackage| Some(bound.fact) == self.deciding_fact;
         let named = seen.bounds.iter().find(named).unwrap_or(self.package);
-        let local = named.version.local().is_some();
+        let local = named.requirement.version.local().is_some();
         let own = is_torch_package(self.package, knowledge) && replaces_installed_build(seen, self.package);
         own || (is_torch_package(named, knowledge) && local)
             || seen.base_changes.upgrading_dependencies.contains(&self.package.command)
@@ -38,13 +38,13 @@ impl TorchInstall<'_> {
     /// known; `None` for an unknown version. Packages of conda have no local part.
     pub(super) fn full_version(&self, day: TorchContext<'_>) -> Option<(String, bool)> {
         let version = self.version.as_ref().ok()?;
-        if self.package.manager == PackageManager::Conda {
+        if self.package.requirement.manager == PackageManager::Conda {
             // Other channels than that of torch add a build number: `2.3.1.post300`.
             let own = |channel: &str| day.knowledge.conda_variants().iter().any(|row| row.channel == Some(channel));
             return Some((version.clone(), matches!(self.maker, TorchBuilder::Channel(channel) if own(channel))));
         }
         let own = is_torch_package(self.package, day.knowledge) && self.deciding_fact.is_none();
-        let variant = match (&self.package.version, &self.variant) {
+        let variant = match (&self.package.requirement.version, &self.variant) {
             (PackageVersion::Exact(text), _) if own && text.local().is_some() => return Some((text.to_string(), true)),
             (PackageVersion::Exact(text), Err(why)) if own && why.address_outside_index().is_some() => {
                 return Some((text.to_string(), true));
@@ -70,7 +70,8 @@ impl TorchInstall<'_> {
         let Some(((installed, complete), (offered, offer_complete))) = both else { return Some(self) };
         let public = compare_pep440_versions(public_version(&installed), public_version(&offered));
         let whole = compare_pep440_versions(&installed, &offered).filter(|_| complete && offer_complete);
-        let of_conda = matches!(now, ImageTorch::Installed(torch) if torch.package.manager == PackageManager::Conda);
+        let of_conda =
+            matches!(now, ImageTorch::Installed(torch) if torch.package.requirement.manager == PackageManager::Conda);
         let plain_offer = offer_complete && !offered.contains('+') && (complete || !of_conda);
         let Some(public) = public else { return Some(self) };
         if public.is_gt() || public.is_eq() && (plain_offer || whole.is_some_and(Ordering::is_ge)) {
@@ -103,7 +104,7 @@ impl TorchInstall<'_> {
     /// A requirement with a local version names the build.
     fn or_newer_installed(self, now: &ImageTorch<'_>, named: Option<&ObservedPackage>) -> Self {
         let ImageTorch::Installed(TorchInstall { version: Err(why), .. }) = now else { return self };
-        if is_about_unread_base(why) || named.is_some_and(|named| named.version.local().is_some()) {
+        if is_about_unread_base(why) || named.is_some_and(|named| named.requirement.version.local().is_some()) {
             return self;
         }
         Self { variant: Err(why.clone()), ..self }
@@ -125,8 +126,9 @@ impl TorchInstall<'_> {
         }
     }
 
-    /// Joins this install with two known ones of the same variant: either release is possible.
-    fn or_either(self, two: [&TorchInstall<'_>; 2], knowledge: Knowledge) -> Self {
+    /// Returns this install with two known releases as candidates, if all are wheels of the same variant; otherwise
+    /// unchanged.
+    fn with_two_candidates(self, two: [&TorchInstall<'_>; 2], knowledge: Knowledge) -> Self {
         let [one, other] = two;
         let wheels =
             two.iter().all(|install| install.maker == TorchBuilder::Wheel && self.maker == TorchBuilder::Wheel);
@@ -142,7 +144,7 @@ impl TorchInstall<'_> {
     /// Joins this install with that of a base image that may contain the version: a pin accepts any build of it.
     fn or_base_build(self) -> Self {
         let Ok(version) = &self.version else { return self };
-        let name = &self.package.name;
+        let name = &self.package.requirement.name;
         let why = Cause::BaseMayIncludeBuild { name: name.to_string(), version: version.clone() };
         Self { variant: Err(why), ..self }
     }
@@ -150,9 +152,9 @@ impl TorchInstall<'_> {
     /// Joins this install with an earlier one of unknown version: if that is the same version, its build stays.
     fn or_previous_build(self, other: &TorchInstall<'_>, ranges: &[VersionRange]) -> Self {
         let Err(why) = &other.version else { return self };
-        let of_same =
-            (&other.package.indexes, &other.package.variant) == (&self.package.indexes, &self.package.variant);
-        let replaced = match &other.package.version {
+        let of_same = (&other.package.requirement.indexes, &other.package.variant)
+            == (&self.package.requirement.indexes, &self.package.variant);
+        let replaced = match &other.package.requirement.version {
             PackageVersion::Exact(version) => is_in_all_ranges(ranges, version.as_str()) == Some(false),
             PackageVersion::Range(_) | PackageVersion::Unresolved(_) => false,
         };
@@ -184,7 +186,9 @@ pub(super) fn resolve_torch<'a>(
     let mut now = if base_has_torch || build.of_others.is_some() { ImageTorch::Base } else { ImageTorch::None };
     if seen.depth != InspectionDepth::Text {
         let of_manager = |accepts: &dyn Fn(PackageManager) -> bool| {
-            seen.packages.iter().rfind(|package| is_torch_package(package, knowledge) && accepts(package.manager))
+            seen.packages
+                .iter()
+                .rfind(|package| is_torch_package(package, knowledge) && accepts(package.requirement.manager))
         };
         let of_conda = of_manager(&|manager| manager == PackageManager::Conda)
             .map(|package| torch_from_conda(package, seen, knowledge));
@@ -238,7 +242,7 @@ const fn is_about_unread_base(why: &Cause) -> bool {
 
 /// Whether an unread base image may contain the pinned package: its name contains the package name, or is unknown.
 fn base_may_include(build: &BaseBuild, package: &ObservedPackage, knowledge: Knowledge) -> bool {
-    let of_index = package.variant.is_none() && package.indexes == IndexSelection::Default;
+    let of_index = package.variant.is_none() && package.requirement.indexes == IndexSelection::Default;
     of_index && build.torch_bounds.is_none() && build.name_may_contain(required_distribution(package, knowledge))
 }
 
@@ -260,16 +264,16 @@ fn apply_command<'a>(
     let bounds =
         || seen.bounds.iter().filter(|bound| bound.command == command && is_torch_package(bound, day.knowledge));
     // What names one version: the command itself, else what bounds it.
-    let is_exact = |package: &&ObservedPackage| package.version.is_exact();
+    let is_exact = |package: &&ObservedPackage| package.requirement.version.is_exact();
     let bound = || bounds().filter(|bound| bound.conditional.is_none()).rfind(is_exact);
     let named = requested
         .filter(is_exact)
-        .or_else(|| bound().filter(|_| requested.is_none_or(|requested| requested.version.is_range())));
+        .or_else(|| bound().filter(|_| requested.is_none_or(|requested| requested.requirement.version.is_range())));
     let exact = named.is_some();
     let mut ranges: Vec<VersionRange> = Vec::new();
     let mut unknown_cause: Option<Cause> = None;
     for package in requested.into_iter().chain(bounds()) {
-        match (&package.version, &package.conditional) {
+        match (&package.requirement.version, &package.conditional) {
             (_, Some(why)) if Some(package.fact) != requested.map(|requested| requested.fact) => {
                 unknown_cause = unknown_cause.or_else(|| Some(why.clone()));
             }
@@ -286,11 +290,11 @@ fn apply_command<'a>(
     let pins = torch_requirements_of_command(&others, requested, &ranges, exact, place);
     // A package that was not read may require any build.
     let unread = |(package, _): &&(&'a ObservedPackage, Result<TorchRequirement, Cause>)| {
-        matches!(package.indexes, IndexSelection::Unknown(_))
+        matches!(package.requirement.indexes, IndexSelection::Unknown(_))
     };
     let first = pins.iter().find(unread).or(pins.first());
     let package = requested.or_else(|| first.map(|(package, _)| *package))?;
-    if package.manager == PackageManager::Conda {
+    if package.requirement.manager == PackageManager::Conda {
         return Some(torch_from_conda(package, seen, day.knowledge));
     }
     let perhaps = |other: &&&ObservedPackage| package.conditional.is_none() && requires_torch(other, day.knowledge);
@@ -304,11 +308,13 @@ fn apply_command<'a>(
             Err(_) => {}
         }
     }
-    let upgraded = requested.is_some_and(|requested| requested.upgrade)
+    let upgraded = requested.is_some_and(|requested| requested.requirement.upgrade)
         || seen.base_changes.upgrading_dependencies.contains(&command);
     // What comes of an index of early versions asks for one of its own kind.
     let reinstalled = seen.base_changes.reinstalling.contains(&command)
-        || requested.is_none() && package.prerelease.is_some() && matches!(package.indexes, IndexSelection::Only(_));
+        || requested.is_none()
+            && package.requirement.prerelease.is_some()
+            && matches!(package.requirement.indexes, IndexSelection::Only(_));
     let replaced = upgraded || reinstalled;
     let kept = || unknown_cause.is_none() && satisfies_ranges(now, build, &ranges, day);
     if !replaced && (kept() || keeps_other_vendor_torch(package, now, build)) {
@@ -336,7 +342,7 @@ fn apply_command<'a>(
         Some(named) => {
             let deciding_fact = Some(named.fact).filter(|fact| *fact != package.fact);
             let install = TorchInstall { package, deciding_fact, ..torch_as_specified(named, day) };
-            let local = named.version.local().is_some();
+            let local = named.requirement.version.local().is_some();
             if open_base && !local && base_may_include(build, package, day.knowledge) {
                 return Some(install.or_base_build());
             }
@@ -363,7 +369,7 @@ fn other_pip_packages<'a>(
     build: &BaseBuild,
 ) -> Vec<&'a ObservedPackage> {
     here.iter()
-        .filter(|package| package.manager == PackageManager::Pip && !package.no_deps)
+        .filter(|package| package.requirement.manager == PackageManager::Pip && !package.requirement.no_deps)
         .filter(|package| Some(package.fact) != requested.map(|requested| requested.fact))
         // A package that was compiled for the image runs on the torch of the image.
         .filter(|package| build.compiled_package_row(package).is_none())
@@ -381,8 +387,8 @@ fn uncertain_torch<'a>(
     knowledge: Knowledge,
 ) -> TorchInstall<'a> {
     let mut install = TorchInstall::unknown(package, why.clone());
-    let mut listed = knowledge.torch_requirements_of(&package.name);
-    if requested.is_none() && !package.version.is_range() && listed.any(|row| row.unasked) {
+    let mut listed = knowledge.torch_requirements_of(&package.requirement.name);
+    if requested.is_none() && !package.requirement.version.is_range() && listed.any(|row| row.unasked) {
         // Some of its releases do not require torch.
         install.variant = Err(why);
     }
@@ -391,7 +397,7 @@ fn uncertain_torch<'a>(
     }
     let install = install.or_skipped(now, open_base);
     match (sure, now) {
-        (Some(sure), ImageTorch::Installed(there)) => install.or_either([&sure, there], knowledge),
+        (Some(sure), ImageTorch::Installed(there)) => install.with_two_candidates([&sure, there], knowledge),
         _ => install,
     }
 }
@@ -412,8 +418,8 @@ fn find_possibly_older_requirement<'a>(
 
 /// Explains why it is unknown whether the installed torch stays: only newer releases of the package are listed.
 fn explain_older_requirement(package: &ObservedPackage) -> Cause {
-    let name = &package.name;
-    let of = match &package.version {
+    let name = &package.requirement.name;
+    let of = match &package.requirement.version {
         PackageVersion::Exact(version) => format!("{name} {version}"),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => format!("the installed release of {name}"),
     };
@@ -422,7 +428,7 @@ fn explain_older_requirement(package: &ObservedPackage) -> Cause {
 
 /// Whether the base image's torch for another vendor's GPUs is assumed to stay, as no release of a package is requested.
 fn keeps_other_vendor_torch(package: &ObservedPackage, now: &ImageTorch<'_>, build: &BaseBuild) -> bool {
-    build.of_others.is_some() && matches!(now, ImageTorch::Base) && !package.version.is_exact()
+    build.of_others.is_some() && matches!(now, ImageTorch::Base) && !package.requirement.version.is_exact()
 }
 
 /// Whether the installed torch satisfies ranges; for a base image of unknown version, whether every version between
@@ -447,35 +453,36 @@ fn torch_from_conda<'a>(package: &'a ObservedPackage, seen: &Observations, knowl
     if let Some(why) = &package.conditional {
         return TorchInstall::unknown(package, why.clone());
     }
-    let version = match &package.version {
+    let version = match &package.requirement.version {
         PackageVersion::Exact(version) => Ok(complete_version(version.public(), knowledge)),
         PackageVersion::Unresolved(why) => Err(why.clone()),
-        PackageVersion::Range(_) => Err(Cause::CondaByDate { package: package.name.to_string() }),
+        PackageVersion::Range(_) => Err(Cause::CondaByDate { package: package.requirement.name.to_string() }),
     };
-    let row_of = |other: &ObservedPackage| knowledge.conda_variant(&other.name);
+    let row_of = |other: &ObservedPackage| knowledge.conda_variant(&other.requirement.name);
     // What chooses the build of a command with a torch of its own may be in another environment.
     let has_own = |command: u32| {
-        let of_conda = |other: &&ObservedPackage| other.manager == PackageManager::Conda && other.command == command;
-        seen.packages.iter().filter(of_conda).any(|other| knowledge.has_variants(&other.name))
+        let of_conda =
+            |other: &&ObservedPackage| other.requirement.manager == PackageManager::Conda && other.command == command;
+        seen.packages.iter().filter(of_conda).any(|other| knowledge.has_variants(&other.requirement.name))
     };
     let choosers = |cpu: Option<bool>| {
-        let all = seen.packages.iter().rev().filter(|other| other.manager == PackageManager::Conda);
+        let all = seen.packages.iter().rev().filter(|other| other.requirement.manager == PackageManager::Conda);
         all.filter(move |other| row_of(other).is_some_and(|row| cpu.is_none_or(|cpu| row.cpu == cpu)))
     };
     let in_command = |other: &&ObservedPackage| other.command == package.command;
     let is_chosen = choosers(None).any(|other| in_command(&other));
     let counts = |other: &&ObservedPackage| if is_chosen { in_command(other) } else { !has_own(other.command) };
     let find_chooser = |cpu: bool| choosers(Some(cpu)).find(counts);
-    let local = package.version.local().filter(|local| is_build_tag(local));
+    let local = package.requirement.version.local().filter(|local| is_build_tag(local));
     let named = package.variant.clone().or(local.map(str::to_owned));
-    let variant = match (&named, find_chooser(true), find_chooser(false).map(|cuda| &cuda.version)) {
+    let variant = match (&named, find_chooser(true), find_chooser(false).map(|cuda| &cuda.requirement.version)) {
         (Some(variant), _, _) => Ok(Some(variant.clone())),
         (None, Some(_), _) => Ok(Some("cpu".to_owned())),
         (None, None, Some(PackageVersion::Exact(cuda))) => {
             let mut parts = cuda.as_str().split('.');
             Ok(Some(format!("cu{}{}", parts.next().unwrap_or(""), parts.next().unwrap_or("0"))))
         }
-        _ => Err(Cause::CondaByChannel { package: package.name.to_string() }),
+        _ => Err(Cause::CondaByChannel { package: package.requirement.name.to_string() }),
     };
     let maker =
         match (TorchBuilder::of_package(package), find_chooser(false).and_then(row_of).and_then(|row| row.channel)) {
@@ -494,20 +501,22 @@ fn reconcile_with_cuda_builds<'a>(
 ) -> TorchInstall<'a> {
     let is_cpu = |variant: &str| variant_cuda(variant).is_none();
     let own = install.package;
-    if own.manager != PackageManager::Conda || !matches!(&install.variant, Ok(Some(variant)) if is_cpu(variant)) {
+    if own.requirement.manager != PackageManager::Conda
+        || !matches!(&install.variant, Ok(Some(variant)) if is_cpu(variant))
+    {
         return install;
     }
     let is_for_gpus = |other: &ObservedPackage| {
-        if other.manager == PackageManager::Conda {
+        if other.requirement.manager == PackageManager::Conda {
             return matches!(torch_from_conda(other, seen, knowledge).variant, Ok(Some(variant)) if !is_cpu(&variant));
         }
-        other.variant.as_deref().or(other.version.local()).is_some_and(|variant| !is_cpu(variant))
+        other.variant.as_deref().or(other.requirement.version.local()).is_some_and(|variant| !is_cpu(variant))
     };
-    let is_other = |one: &&ObservedPackage| one.command != own.command && knowledge.has_variants(&one.name);
+    let is_other = |one: &&ObservedPackage| one.command != own.command && knowledge.has_variants(&one.requirement.name);
     if !seen.packages.iter().filter(is_other).any(is_for_gpus) {
         return install;
     }
-    let why = Cause::CpuAndCudaBuilds { package: own.name.to_string() };
+    let why = Cause::CpuAndCudaBuilds { package: own.requirement.name.to_string() };
     TorchInstall { variant: Err(why.clone()), ..TorchInstall::unknown(own, why) }
 }
 
@@ -539,7 +548,7 @@ fn select_imported_torch<'a>(
         }
     }
     let why = Cause::PipAndConda {
-        package: pip.package.name.to_string(),
+        package: pip.package.requirement.name.to_string(),
         pip_build: one.clone(),
         conda_build: other.clone(),
     };

@@ -63,22 +63,23 @@ pub(super) fn component_of_torch_install(
                 return component;
             }
             let tag = install.variant.as_ref().ok().and_then(Option::as_deref);
-            return match tag.filter(|_| package.prerelease.is_some()) {
+            return match tag.filter(|_| package.requirement.prerelease.is_some()) {
                 Some(tag) => prerelease_component(facts, framework, package, why, tag),
                 None => unknown_component(facts, framework, package, why, tag),
             };
         }
     };
     let by = if install.newest { Derivation::Newest } else { Derivation::Resolution };
-    let row = install.row.filter(|_| install.newest || package.name != name);
+    let row = install.row.filter(|_| install.newest || package.requirement.name != name);
     let from = std::iter::once(package.fact).chain(install.deciding_fact).collect();
     let read = Evidence::Derived { by, from, row };
     let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), read);
     let of_table = || {
         let row = knowledge.torch_release(version)?;
         let default = row.default_variant.iter().find(|value| value.arch == arch)?;
-        let of_index =
-            knowledge.platform_without_cuda(&package.name, version, arch).filter(|_| package.variant.is_some());
+        let of_index = knowledge
+            .platform_without_cuda(&package.requirement.name, version, arch)
+            .filter(|_| package.variant.is_some());
         Some((default.value.to_owned(), of_index.unwrap_or(&row.info)))
     };
     let (variant, row) = match &install.variant {
@@ -225,8 +226,8 @@ fn component_from_candidates(
         ValueState::Unknown(why.clone())
     };
     let variant = facts.add(FactKey::ComponentVariant, Some(name), variant, from_version(from_table));
-    let cuda = common_cuda(facts, name, &candidates, variant, why);
-    let code = common_code(facts, name, &candidates, variant, why);
+    let cuda = add_common_cuda_fact(facts, name, &candidates, variant, why);
+    let code = add_common_code_fact(facts, name, &candidates, variant, why);
     let codes = FrameworkErrorCodes { no_code: framework.no_code, bad_ptx: framework.bad_ptx };
     Some(Component { possible_releases: may_be, ..Component::new_core(name, cuda, code, codes) })
 }
@@ -234,7 +235,7 @@ fn component_from_candidates(
 /// Returns the component as the newest release of each kind by CUDA and code; empty if all candidates are of one
 /// kind.
 ///
-/// Their facts stand before those of the component, of which the last of a key is the one that holds.
+/// Their facts precede those of the component, because the last fact of a key is the valid one.
 fn components_per_candidate_kind(
     facts: &mut Facts,
     framework: &'static FrameworkRow,
@@ -264,8 +265,8 @@ fn components_per_candidate_kind(
     decided.collect()
 }
 
-/// Adds the fact of the CUDA version that all candidates have in common.
-fn common_cuda(
+/// Adds a fact about the CUDA version: known if all candidates have the same one, otherwise unknown.
+fn add_common_cuda_fact(
     facts: &mut Facts,
     name: &str,
     all: &[TorchCandidate],
@@ -302,8 +303,14 @@ fn extreme_version(all: &[TorchCandidate], order: Ordering) -> &'static str {
     versions.reduce(|one, other| select_version(one, other, order)).unwrap_or_default()
 }
 
-/// Adds the fact of the GPU code that all candidates have in common.
-fn common_code(facts: &mut Facts, name: &str, all: &[TorchCandidate], from: FactId, why: &Cause) -> TypedFact<GpuCode> {
+/// Adds a fact about the GPU code: known if all candidates have the same code, otherwise unknown.
+fn add_common_code_fact(
+    facts: &mut Facts,
+    name: &str,
+    all: &[TorchCandidate],
+    from: FactId,
+    why: &Cause,
+) -> TypedFact<GpuCode> {
     let evidence = |row| Evidence::Derived { by: Derivation::Row, from: vec![from], row };
     if all.iter().all(|one| variant_cuda(&one.variant).is_none()) {
         return facts.add_typed(
@@ -315,7 +322,7 @@ fn common_code(facts: &mut Facts, name: &str, all: &[TorchCandidate], from: Fact
     }
     let same = |one: &TorchBuildRow, other: &TorchBuildRow| one.sass == other.sass && one.ptx == other.ptx;
     let rows: Option<Vec<&'static TorchBuildRow>> = all.iter().map(|one| one.code).collect();
-    // The weakest row speaks for all.
+    // The row with the weakest evidence represents all.
     let weakest = rows.as_deref().unwrap_or_default().iter().min_by_key(|row| row.info.how).copied();
     match (rows, weakest) {
         (Some(rows), Some(weakest)) if rows.iter().all(|row| same(row, weakest)) => {

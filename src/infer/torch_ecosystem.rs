@@ -15,8 +15,8 @@ use crate::model::package::{
     VersionRange, range_contains,
 };
 use crate::resolve::{
-    Catalog, InstallRequest, InstallerPolicy, Release, Requirement, Resolution, Selection, TableCatalog, UpgradePolicy,
-    resolve,
+    Catalog, DependencySpecifier, InstallRequest, InstallerPolicy, Release, Resolution, Selection, TableCatalog,
+    UpgradePolicy, resolve,
 };
 
 /// The state of the image in which a command installs a companion.
@@ -70,7 +70,7 @@ pub(super) fn torch_requirements_of_command<'a>(
         |(_, demand): &(&ObservedPackage, TorchDemand)| matches!(demand, TorchDemand::OfSelectedRelease(_));
     let selected = demands.iter().any(is_selected).then(|| select_releases(&demands, requested, ranges, place));
     let unknown_release = demands.iter().find(|(_, demand)| matches!(demand, TorchDemand::OfInstalledRelease));
-    let unknown_release = unknown_release.map(|(package, _)| package.name.to_string());
+    let unknown_release = unknown_release.map(|(package, _)| package.requirement.name.to_string());
     let requirement = |(package, demand): (&'a ObservedPackage, TorchDemand)| match (demand, &selected) {
         (TorchDemand::Range(requirement), _) => Some((package, requirement)),
         (TorchDemand::OfInstalledRelease, _) => Some((package, Ok(TorchRequirement::ANY))),
@@ -88,22 +88,22 @@ fn torch_demand(package: &ObservedPackage, exact: bool, place: CompanionContext<
     let knowledge = place.day.knowledge;
     let listed = || listed_torch_requirement(package, place.python, knowledge).map(TorchDemand::Range);
     if exact {
-        return if package.version.is_range() {
+        return if package.requirement.version.is_range() {
             listed().map(|_| TorchDemand::Range(Ok(TorchRequirement::ANY)))
         } else {
             listed()
         };
     }
-    if knowledge.is_built_with_torch(&package.name) {
-        let is_unresolved = matches!(package.version, PackageVersion::Unresolved(_));
-        if let Some(why) = package.prerelease.as_ref().filter(|_| !is_unresolved) {
+    if knowledge.is_built_with_torch(&package.requirement.name) {
+        let is_unresolved = matches!(package.requirement.version, PackageVersion::Unresolved(_));
+        if let Some(why) = package.requirement.prerelease.as_ref().filter(|_| !is_unresolved) {
             return if prerelease_may_replace_torch(package, place) {
                 Some(TorchDemand::Range(Err(why.clone())))
             } else {
                 listed()
             };
         }
-        return match &package.version {
+        return match &package.requirement.version {
             PackageVersion::Range(own) => Some(if is_forced_upgrade(package, place) {
                 TorchDemand::OfSelectedRelease(CompanionPresence::No)
             } else {
@@ -113,7 +113,7 @@ fn torch_demand(package: &ObservedPackage, exact: bool, place: CompanionContext<
                 }
             }),
             // A build from sources is compiled for the installed torch.
-            PackageVersion::Unresolved(_) if is_built_from_sources(&package.indexes) => {
+            PackageVersion::Unresolved(_) if is_built_from_sources(&package.requirement.indexes) => {
                 Some(TorchDemand::Range(Ok(TorchRequirement::ANY)))
             }
             // Each of its releases requires another torch.
@@ -121,13 +121,14 @@ fn torch_demand(package: &ObservedPackage, exact: bool, place: CompanionContext<
             PackageVersion::Exact(_) => listed(),
         };
     }
-    let has_listed_releases = || knowledge.torch_requirements_of(&package.name).any(|row| row.version != "*");
-    match &package.version {
+    let has_listed_releases =
+        || knowledge.torch_requirements_of(&package.requirement.name).any(|row| row.version != "*");
+    match &package.requirement.version {
         PackageVersion::Range(own) if has_listed_releases() => {
             if let Some(why) = explain_possibly_installed(place.seen, package) {
                 return Some(TorchDemand::Range(Err(why)));
             }
-            let is_in_base = || place.build.packages.iter().any(|(name, _)| package.name == *name);
+            let is_in_base = || place.build.packages.iter().any(|(name, _)| package.requirement.name == *name);
             Some(match earlier_install(package, own, place) {
                 _ if is_forced_upgrade(package, place) => TorchDemand::OfSelectedRelease(CompanionPresence::No),
                 CompanionPresence::Yes => demand_of_installed(package, place),
@@ -141,8 +142,8 @@ fn torch_demand(package: &ObservedPackage, exact: bool, place: CompanionContext<
 
 /// Returns what an installed package requires of torch: its release takes part in the selection if it is listed.
 fn demand_of_installed(package: &ObservedPackage, place: CompanionContext<'_>) -> TorchDemand {
-    let mut rows = place.day.knowledge.torch_requirements_of(&package.name);
-    match installed_release(&package.name, package, place.seen, place.build) {
+    let mut rows = place.day.knowledge.torch_requirements_of(&package.requirement.name);
+    match installed_release(&package.requirement.name, package, place.seen, place.build) {
         InstalledRelease::Known(version) if rows.any(|row| row.version == version.public()) => {
             TorchDemand::OfSelectedRelease(CompanionPresence::No)
         }
@@ -169,7 +170,7 @@ pub(super) fn installed_release(
 ) -> InstalledRelease {
     let removal = last_removal(name, package.command, seen);
     if let Some(last) = earlier_installs(name, package, seen).max_by_key(|one| one.command) {
-        return match (&last.version, &last.conditional) {
+        return match (&last.requirement.version, &last.conditional) {
             (PackageVersion::Exact(version), None) => InstalledRelease::Known(version.clone()),
             _ => InstalledRelease::Unknown,
         };
@@ -208,13 +209,14 @@ fn select_releases(
         return Resolution::Impossible;
     };
     let command = first.command;
-    let mut catalog = CommandCatalog { tables: day.catalog(python, &first.indexes), dependencies: BTreeMap::new() };
+    let mut catalog =
+        CommandCatalog { tables: day.catalog(python, &first.requirement.indexes), dependencies: BTreeMap::new() };
     let all: Vec<&ObservedPackage> = seen.packages_of_command(command).collect();
     let position = |package: &ObservedPackage| all.iter().position(|one| one.fact == package.fact);
-    let mut requirements: Vec<(Option<usize>, Requirement)> = Vec::new();
+    let mut requirements: Vec<(Option<usize>, DependencySpecifier)> = Vec::new();
     let mut constraints = Vec::new();
     for range in ranges {
-        let requirement = Requirement::new(torch.clone(), range.clone());
+        let requirement = DependencySpecifier::new(torch.clone(), range.clone());
         match requested {
             Some(requested) => requirements.push((position(requested), requirement)),
             None => constraints.push(requirement),
@@ -223,30 +225,31 @@ fn select_releases(
     // Of a package whose releases are not listed, what it requires is known.
     for (package, demand) in demands {
         let TorchDemand::Range(Ok(requirement)) = demand else { continue };
-        let on_torch = Requirement::new(torch.clone(), requirement.range);
-        let requirement = match (catalog.tables.releases(&package.name), &package.version) {
+        let on_torch = DependencySpecifier::new(torch.clone(), requirement.range);
+        let requirement = match (catalog.tables.releases(&package.requirement.name), &package.requirement.version) {
             (Err(_), _) => {
-                catalog.dependencies.entry(package.name.clone()).or_default().push(on_torch);
-                Requirement::new(package.name.clone(), "")
+                catalog.dependencies.entry(package.requirement.name.clone()).or_default().push(on_torch);
+                DependencySpecifier::new(package.requirement.name.clone(), "")
             }
             (Ok(releases), PackageVersion::Exact(version))
                 if releases.iter().any(|release| release.version == version.without_local()) =>
             {
-                Requirement::new(package.name.clone(), format!("=={}", version.public()))
+                DependencySpecifier::new(package.requirement.name.clone(), format!("=={}", version.public()))
             }
             (Ok(_), _) => on_torch,
         };
         requirements.push((position(package), requirement));
     }
     for (package, demand) in demands {
-        let (TorchDemand::OfSelectedRelease(_), PackageVersion::Range(range)) = (demand, &package.version) else {
+        let (TorchDemand::OfSelectedRelease(_), PackageVersion::Range(range)) = (demand, &package.requirement.version)
+        else {
             continue;
         };
-        let requirement = Requirement::new(package.name.clone(), range.clone());
+        let requirement = DependencySpecifier::new(package.requirement.name.clone(), range.clone());
         match parent_of(package, seen) {
-            Some(parent) if catalog.tables.releases(&parent.name).is_err() => {
-                catalog.dependencies.entry(parent.name.clone()).or_default().push(requirement);
-                requirements.push((position(parent), Requirement::new(parent.name.clone(), "")));
+            Some(parent) if catalog.tables.releases(&parent.requirement.name).is_err() => {
+                catalog.dependencies.entry(parent.requirement.name.clone()).or_default().push(requirement);
+                requirements.push((position(parent), DependencySpecifier::new(parent.requirement.name.clone(), "")));
             }
             _ => requirements.push((position(package), requirement)),
         }
@@ -260,14 +263,14 @@ fn select_releases(
         ImageTorch::Base => build.torch.map(|(version, _)| ExactVersion::from(version)),
         ImageTorch::None => None,
     };
-    let is_upgraded =
-        requested.is_some_and(|requested| requested.upgrade) || demands.iter().any(|(one, _)| one.upgrade);
+    let is_upgraded = requested.is_some_and(|requested| requested.requirement.upgrade)
+        || demands.iter().any(|(one, _)| one.requirement.upgrade);
     let (policy, upgrade) = upgrade_policy(command, is_upgraded, seen);
     let mut versions: BTreeMap<PackageName, ExactVersion> =
         installed.into_iter().map(|own| (torch.clone(), own)).collect();
     for (package, _) in demands {
-        if let InstalledRelease::Known(version) = installed_release(&package.name, package, seen, build) {
-            versions.insert(package.name.clone(), version);
+        if let InstalledRelease::Known(version) = installed_release(&package.requirement.name, package, seen, build) {
+            versions.insert(package.requirement.name.clone(), version);
         }
     }
     let request = InstallRequest {
@@ -289,17 +292,18 @@ fn requirement_of_selected_release(
     place: CompanionContext<'_>,
 ) -> Option<Result<TorchRequirement, Cause>> {
     let knowledge = place.day.knowledge;
-    let row = match selected.selection(&package.name) {
+    let row = match selected.selection(&package.requirement.name) {
         Some(Selection::Release(version) | Selection::Installed(version)) => {
-            knowledge.torch_requirements_of(&package.name).find(|row| row.version == version.public())?
+            knowledge.torch_requirements_of(&package.requirement.name).find(|row| row.version == version.public())?
         }
         Some(Selection::Unknown(cause)) => return Some(Err(cause.clone())),
         None => {
             return Some(match selected {
                 Resolution::Unknown(cause) => Err(cause.clone()),
-                Resolution::Selected(_) | Resolution::Impossible => {
-                    Err(Cause::ReleaseForTorch { package: package.name.to_string(), torch: joined_text(ranges) })
-                }
+                Resolution::Selected(_) | Resolution::Impossible => Err(Cause::ReleaseForTorch {
+                    package: package.requirement.name.to_string(),
+                    torch: joined_text(ranges),
+                }),
             });
         }
     };
@@ -314,7 +318,7 @@ fn requirement_of_selected_release(
         return None;
     }
     Some(Ok(match place.python {
-        None if !knowledge.is_built_with_torch(&package.name) => TorchRequirement::from_range(row.range),
+        None if !knowledge.is_built_with_torch(&package.requirement.name) => TorchRequirement::from_range(row.range),
         Some(_) => TorchRequirement::from_range(row.range),
         // A release for an older Python asks for an older torch.
         None if matches!(place.now, ImageTorch::None) => TorchRequirement::ANY,
@@ -326,7 +330,7 @@ fn requirement_of_selected_release(
 /// has one release.
 struct CommandCatalog<'a> {
     tables: TableCatalog<'a>,
-    dependencies: BTreeMap<PackageName, Vec<Requirement>>,
+    dependencies: BTreeMap<PackageName, Vec<DependencySpecifier>>,
 }
 
 impl Catalog for CommandCatalog<'_> {
@@ -342,7 +346,7 @@ impl Catalog for CommandCatalog<'_> {
         name: &PackageName,
         version: &ExactVersion,
         extras: &[PackageName],
-    ) -> Result<Vec<Requirement>, Cause> {
+    ) -> Result<Vec<DependencySpecifier>, Cause> {
         match self.dependencies.get(name) {
             Some(requirements) => Ok(requirements.clone()),
             None => self.tables.requirements(name, version, extras),
@@ -368,14 +372,14 @@ fn installed_torch_version<'t>(now: &'t ImageTorch<'_>) -> Option<&'t str> {
 
 /// Whether the command installs the newest release of a package, whatever is installed.
 fn is_forced_upgrade(package: &ObservedPackage, place: CompanionContext<'_>) -> bool {
-    package.upgrade || place.seen.base_changes.upgrading_dependencies.contains(&package.command)
+    package.requirement.upgrade || place.seen.base_changes.upgrading_dependencies.contains(&package.command)
 }
 
 /// Whether a pre-release may be installed that replaces the installed torch.
 fn prerelease_may_replace_torch(package: &ObservedPackage, place: CompanionContext<'_>) -> bool {
     let CompanionContext { now, seen, day, .. } = place;
-    let torch = |one: &ObservedPackage| day.knowledge.has_variants(&one.name);
-    let own = match &package.version {
+    let torch = |one: &ObservedPackage| day.knowledge.has_variants(&one.requirement.name);
+    let own = match &package.requirement.version {
         PackageVersion::Range(own) => own,
         PackageVersion::Exact(_) | PackageVersion::Unresolved(_) => return false,
     };
@@ -391,18 +395,19 @@ fn is_built_from_sources(offered: &IndexSelection) -> bool {
 
 /// Returns whether an earlier command names the package and installs it in an acceptable version.
 fn earlier_install(package: &ObservedPackage, own: &VersionRange, place: CompanionContext<'_>) -> CompanionPresence {
-    let is_acceptable = |one: &&ObservedPackage| match &one.version {
+    let is_acceptable = |one: &&ObservedPackage| match &one.requirement.version {
         PackageVersion::Exact(version) => own.is_any() || own.contains(&version.without_local()) != Some(false),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => true,
     };
-    let earlier = || earlier_installs(&package.name, package, place.seen).filter(is_acceptable);
+    let earlier = || earlier_installs(&package.requirement.name, package, place.seen).filter(is_acceptable);
     if earlier().any(|one| one.conditional.is_none()) {
         return CompanionPresence::Yes;
     }
     match earlier().next() {
-        Some(one) => {
-            CompanionPresence::Perhaps(format!("the command that installs {} in only some branches", one.name))
-        }
+        Some(one) => CompanionPresence::Perhaps(format!(
+            "the command that installs {} in only some branches",
+            one.requirement.name
+        )),
         None => CompanionPresence::No,
     }
 }
@@ -415,7 +420,7 @@ fn earlier_installs<'a>(
 ) -> impl Iterator<Item = &'a ObservedPackage> {
     let removal = last_removal(name, package.command, seen);
     seen.packages.iter().chain(&seen.uninstalled_packages).filter(move |one| {
-        one.name == *name
+        one.requirement.name == *name
             && one.command < package.command
             && one.separate_environment == package.separate_environment
             && removal.is_none_or(|removal| removal < one.command)
@@ -431,7 +436,7 @@ fn last_removal(name: &PackageName, command: u32, seen: &Observations) -> Option
 /// Returns whether an earlier command or the base image installs the package in an acceptable version.
 fn companion_presence(package: &ObservedPackage, own: &VersionRange, place: CompanionContext<'_>) -> CompanionPresence {
     let CompanionContext { build, seen, .. } = place;
-    let last_removal = last_removal(&package.name, package.command, seen);
+    let last_removal = last_removal(&package.requirement.name, package.command, seen);
     let is_kept = |command: u32| last_removal.is_none_or(|removal| removal < command);
     let earlier = earlier_install(package, own, place);
     if earlier == CompanionPresence::Yes {
@@ -441,9 +446,11 @@ fn companion_presence(package: &ObservedPackage, own: &VersionRange, place: Comp
     let before = || {
         log().filter(|one| one.command < package.command && one.separate_environment == package.separate_environment)
     };
-    let after = |one: &&ObservedPackage| one.manager == PackageManager::Pip && !one.no_deps && is_kept(one.command);
+    let after = |one: &&ObservedPackage| {
+        one.requirement.manager == PackageManager::Pip && !one.requirement.no_deps && is_kept(one.command)
+    };
     let brings: Vec<(&ObservedPackage, CompanionDependency)> =
-        before().filter(after).map(|one| (one, companion_dependency(one, &package.name, place))).collect();
+        before().filter(after).map(|one| (one, companion_dependency(one, &package.requirement.name, place))).collect();
     if brings.iter().any(|(one, brings)| *brings == CompanionDependency::Yes && one.conditional.is_none()) {
         return CompanionPresence::Yes;
     }
@@ -452,7 +459,8 @@ fn companion_presence(package: &ObservedPackage, own: &VersionRange, place: Comp
         let of_base = |(name, version): &(&str, &str)| {
             let reaches = |from| parse_release(version).is_some_and(|version| from <= version);
             let companions = place.day.knowledge.companion_packages_of(name, reaches);
-            *name == package.name || companions.is_some_and(|names| names.contains(&package.name.as_str()))
+            *name == package.requirement.name
+                || companions.is_some_and(|names| names.contains(&package.requirement.name.as_str()))
         };
         let base_has_torch = build.torch.is_some() || build.torch_bounds.is_some() || build.of_others.is_some();
         if base_has_torch || build.packages.iter().any(of_base) {
@@ -463,7 +471,7 @@ fn companion_presence(package: &ObservedPackage, own: &VersionRange, place: Comp
         }
     }
     if let Some((one, _)) = brings.iter().find(|(_, brings)| *brings != CompanionDependency::No) {
-        return CompanionPresence::Perhaps(one.name.to_string());
+        return CompanionPresence::Perhaps(one.requirement.name.to_string());
     }
     if earlier != CompanionPresence::No {
         return earlier;
@@ -486,18 +494,18 @@ enum CompanionDependency {
 fn companion_dependency(one: &ObservedPackage, companion: &str, place: CompanionContext<'_>) -> CompanionDependency {
     let knowledge = place.day.knowledge;
     let reaches = |from: CudaVersion| is_release_at_least(one, from);
-    if let Some(all) = knowledge.companion_packages_of(&one.name, reaches) {
+    if let Some(all) = knowledge.companion_packages_of(&one.requirement.name, reaches) {
         return if all.contains(&companion) { CompanionDependency::Yes } else { CompanionDependency::No };
     }
-    let known = knowledge.has_variants(&one.name)
-        || knowledge.is_built_with_torch(&one.name)
-        || knowledge.is_library_free(&one.name, reaches)
-        || knowledge.library_packages().iter().any(|row| row.name == one.name);
+    let known = knowledge.has_variants(&one.requirement.name)
+        || knowledge.is_built_with_torch(&one.requirement.name)
+        || knowledge.is_library_free(&one.requirement.name, reaches)
+        || knowledge.library_packages().iter().any(|row| row.name == one.requirement.name);
     if known { CompanionDependency::No } else { CompanionDependency::Perhaps }
 }
 
 /// Explains why it is unknown whether a companion is already installed.
 fn explain_possible_presence(package: &ObservedPackage, who: &str) -> Cause {
-    let name = &package.name;
+    let name = &package.requirement.name;
     Cause::MayAlreadyInclude { source: who.to_string(), name: name.to_string() }
 }

@@ -13,7 +13,7 @@ use crate::model::package::{
     ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, VersionRange,
     compare_pep440_versions,
 };
-use crate::resolve::{InstallRequest, InstallerPolicy, Requirement, Selection, TableCatalog, resolve};
+use crate::resolve::{DependencySpecifier, InstallRequest, InstallerPolicy, Selection, TableCatalog, resolve};
 
 /// The architecture, date and tables that select a torch release.
 #[derive(Clone, Copy)]
@@ -37,12 +37,15 @@ impl<'a> TorchContext<'a> {
 
 /// Returns the torch of an exact version, with the build that the index provides.
 pub(super) fn torch_as_specified<'a>(package: &'a ObservedPackage, day: TorchContext<'_>) -> TorchInstall<'a> {
-    let written = match &package.version {
+    let written = match &package.requirement.version {
         PackageVersion::Exact(version) => version,
         PackageVersion::Unresolved(why) => return TorchInstall::unknown(package, why.clone()),
         PackageVersion::Range(range) => {
             let specifier = if range.is_any() { "no version" } else { range.as_str() };
-            let why = Cause::VersionByDate { package: package.name.to_string(), specifier: specifier.to_string() };
+            let why = Cause::VersionByDate {
+                package: package.requirement.name.to_string(),
+                specifier: specifier.to_string(),
+            };
             return any_release_in_range(package, range, why, day);
         }
     };
@@ -54,10 +57,10 @@ pub(super) fn torch_as_specified<'a>(package: &'a ObservedPackage, day: TorchCon
     let local = written.local().map(str::to_owned);
     // Builds from source have a hash there; what they were built with stands elsewhere.
     let hash = local.as_ref().filter(|local| !is_build_tag(local));
-    let variant = match (local.clone(), &package.indexes, &package.variant) {
+    let variant = match (local.clone(), &package.requirement.indexes, &package.variant) {
         (Some(_), _, Some(variant)) if hash.is_some() => Ok(Some(variant.clone())),
         (Some(local), _, None) if hash.is_some() => Err(Cause::CustomBuild {
-            package: package.name.to_string(),
+            package: package.requirement.name.to_string(),
             version: written.to_string(),
             local: local.clone(),
         }),
@@ -71,7 +74,7 @@ pub(super) fn torch_as_specified<'a>(package: &'a ObservedPackage, day: TorchCon
         (None, IndexSelection::Unknown(_), Some(variant)) => Ok(Some(variant.clone())),
         (None, IndexSelection::Unknown(why), None) => Err(why.clone()),
         (None, offered, variant) => {
-            let without = day.knowledge.platform_without_cuda(&package.name, &version, day.arch).is_some();
+            let without = day.knowledge.platform_without_cuda(&package.requirement.name, &version, day.arch).is_some();
             let only = matches!(offered, IndexSelection::Only(tag) if row.is_some_and(|row| !day.has_build(row, tag)));
             if only && !without && day.arch != "amd64" {
                 Err(explain_unlisted_build(package, &version, day.arch))
@@ -100,7 +103,11 @@ pub(super) fn torch_as_specified<'a>(package: &'a ObservedPackage, day: TorchCon
 
 /// Explains why a build on a dedicated index is unknown.
 fn explain_unlisted_build(package: &ObservedPackage, version: &str, arch: &str) -> Cause {
-    Cause::NotKnownInIndex { package: package.name.to_string(), version: version.to_string(), arch: arch.to_string() }
+    Cause::NotKnownInIndex {
+        package: package.requirement.name.to_string(),
+        version: version.to_string(),
+        arch: arch.to_string(),
+    }
 }
 
 /// Returns a torch of unknown version within a range of an existing image.
@@ -113,7 +120,7 @@ fn any_release_in_range<'a>(
     let (range, tag) = split_range_and_build(range);
     let install = TorchInstall::unknown(package, why);
     if package.conditional.is_some()
-        || matches!(package.indexes, IndexSelection::Unknown(_) | IndexSelection::Beside(_))
+        || matches!(package.requirement.indexes, IndexSelection::Unknown(_) | IndexSelection::Beside(_))
     {
         return install;
     }
@@ -160,16 +167,16 @@ pub(super) fn newest_torch<'a>(
     let unknown = |because: Cause| {
         TorchInstall::unknown(package, Cause::NewestNotKnown { because: Box::new(because), package: name.to_owned() })
     };
-    if let IndexSelection::Unknown(why) = &package.indexes {
+    if let IndexSelection::Unknown(why) = &package.requirement.indexes {
         // The sources of a package that needs torch are not those of torch.
         let why = if why.is_built_from_sources() && !is_torch_package(package, day.knowledge) {
-            Cause::DependencyVersion { name: name.to_owned(), package: package.name.to_string() }
+            Cause::DependencyVersion { name: name.to_owned(), package: package.requirement.name.to_string() }
         } else {
             why.clone()
         };
         return TorchInstall::unknown(package, why);
     }
-    if let (Some(why), IndexSelection::Only(_)) = (&package.prerelease, &package.indexes) {
+    if let (Some(why), IndexSelection::Only(_)) = (&package.requirement.prerelease, &package.requirement.indexes) {
         return TorchInstall::unknown(package, why.clone());
     }
     if !ranges.iter().all(VersionRange::is_valid) {
@@ -181,9 +188,9 @@ pub(super) fn newest_torch<'a>(
     }
     let of_python = |python: &str| {
         let torch = PackageName::python(name);
-        let requirements = ranges.iter().map(|range| Requirement::new(torch.clone(), range.clone())).collect();
+        let requirements = ranges.iter().map(|range| DependencySpecifier::new(torch.clone(), range.clone())).collect();
         let request = InstallRequest { requirements, ..InstallRequest::default() };
-        let catalog = day.catalog(Some(python), &package.indexes);
+        let catalog = day.catalog(Some(python), &package.requirement.indexes);
         match resolve(&request, &catalog, InstallerPolicy::Pip).selection(&torch) {
             Some(Selection::Release(version)) => day.knowledge.torch_release(version.as_str()),
             _ => None,
@@ -207,7 +214,7 @@ pub(super) fn newest_torch<'a>(
             return TorchInstall { variant: elsewhere.map_or_else(|| none.variant.clone(), Err), ..none };
         }
         (rows, Err(why)) => {
-            let variant = match &package.indexes {
+            let variant = match &package.requirement.indexes {
                 IndexSelection::Only(tag) => Ok(Some(tag.clone())),
                 IndexSelection::Default => Ok(None),
                 IndexSelection::Beside(_) | IndexSelection::Unknown(_) => Err(why.clone()),
@@ -221,7 +228,7 @@ pub(super) fn newest_torch<'a>(
         }
         (_, Ok(_)) => return unknown(Cause::SeveralReleases),
     };
-    let variant = match &package.indexes {
+    let variant = match &package.requirement.indexes {
         IndexSelection::Only(tag) => Some(tag.clone()),
         IndexSelection::Beside(tags) => highest_build(row, tags, day),
         IndexSelection::Default | IndexSelection::Unknown(_) => None,
@@ -330,7 +337,7 @@ fn explain_unnamed_build(
     day: TorchContext<'_>,
 ) -> Option<Cause> {
     let version = install.version.as_ref().ok()?;
-    let has_local = install.package.version.local().is_some();
+    let has_local = install.package.requirement.version.local().is_some();
     let of_pip = depth == InspectionDepth::Text && install.maker == TorchBuilder::Wheel && has_local;
     let name = required_distribution(install.package, day.knowledge);
     (of_pip && day.knowledge.is_unnamed_torch_build(version, tag, day.arch)).then(|| Cause::NoWheelOfBuild {
@@ -357,9 +364,10 @@ fn explain_unknown_build(
     if !day.knowledge.is_plausible_cuda(cuda) {
         return Some(Cause::BuildImpliesCuda { tag: tag.to_owned(), package: name.to_owned(), cuda });
     }
-    // Of what lies in an image, or of another platform, the list of the indexes is no measure.
-    let of_list =
-        depth == InspectionDepth::Text && install.package.manager == PackageManager::Pip && day.arch == "amd64";
+    // The builds that the indexes list say nothing about installed packages or other platforms.
+    let of_list = depth == InspectionDepth::Text
+        && install.package.requirement.manager == PackageManager::Pip
+        && day.arch == "amd64";
     let row = release.filter(|_| of_list)?;
     let known = row.variants.join(", ");
     let (package, version, tag) = (name.to_owned(), row.version.to_owned(), tag.to_owned());
@@ -408,13 +416,13 @@ pub(super) fn listed_torch_requirement(
     python: Option<&str>,
     knowledge: Knowledge,
 ) -> Option<Result<TorchRequirement, Cause>> {
-    let rows = || knowledge.torch_requirements_of(&package.name);
+    let rows = || knowledge.torch_requirements_of(&package.requirement.name);
     let listed = || rows().filter(|row| row.version != "*");
     rows().next()?;
     let any = rows().find(|row| row.version == "*");
     // One of which the metadata ask for none.
     let whole = |row: &'static RequiresDistRow| (!row.unasked).then(|| TorchRequirement::from_range(row.range));
-    let ask = match &package.version {
+    let ask = match &package.requirement.version {
         PackageVersion::Exact(version) => {
             let version = version.without_local();
             let own = listed().find(|row| version.compare_text(row.version) == Some(Ordering::Equal));
@@ -432,7 +440,7 @@ pub(super) fn listed_torch_requirement(
         }
         PackageVersion::Unresolved(_) => any.map(|row| Some(TorchRequirement::at_most(row.range))),
     };
-    let cause = || Cause::TorchRequirement { package: package.name.to_string() };
+    let cause = || Cause::TorchRequirement { package: package.requirement.name.to_string() };
     match ask {
         Some(requirement) => requirement.map(Ok),
         None => Some(Err(cause())),
@@ -466,7 +474,7 @@ fn requirement_of_range(row: &'static RequiresDistRow, range: &VersionRange, pyt
             None => TorchRequirement::from_range(row.range),
         };
     }
-    // The one behind the last that lies within asks for no less than any that does.
+    // The entry after the last one in the range requires at least as much as every entry in it.
     let last = row.older.iter().rposition(|(listed, _)| range.contains_text(listed) == Some(true));
     let behind = last.and_then(|last| row.older.get(last + 1));
     TorchRequirement::at_most(behind.map_or(row.range, |(_, range)| range))
@@ -474,7 +482,7 @@ fn requirement_of_range(row: &'static RequiresDistRow, range: &VersionRange, pyt
 
 /// Whether a package requires torch.
 pub(super) fn requires_torch(package: &ObservedPackage, knowledge: Knowledge) -> bool {
-    knowledge.torch_requirements_of(&package.name).next().is_some()
+    knowledge.torch_requirements_of(&package.requirement.name).next().is_some()
 }
 
 /// The torch of an image at some point of its build.
@@ -528,7 +536,7 @@ pub(super) enum TorchBuilder<'a> {
 impl<'a> TorchBuilder<'a> {
     /// Returns who built the torch that a package installs.
     pub(super) fn of_package(package: &'a ObservedPackage) -> Self {
-        match (package.manager, package.channel.as_deref(), &package.indexes) {
+        match (package.requirement.manager, package.requirement.channel.as_deref(), &package.requirement.indexes) {
             (PackageManager::Conda, channel, _) => channel.map_or(Self::Unknown, Self::Channel),
             (_, _, IndexSelection::Unknown(why)) if why.address_outside_index().is_some() => Self::Unread(why),
             _ => Self::Wheel,
@@ -539,7 +547,7 @@ impl<'a> TorchBuilder<'a> {
 impl<'a> TorchInstall<'a> {
     /// Creates an install of unknown version.
     pub(super) fn unknown(package: &'a ObservedPackage, why: Cause) -> Self {
-        let variant = match (&package.variant, &package.indexes) {
+        let variant = match (&package.variant, &package.requirement.indexes) {
             (Some(tag), IndexSelection::Only(_) | IndexSelection::Default) => Ok(Some(tag.clone())),
             _ => Err(why.clone()),
         };
@@ -560,12 +568,12 @@ impl<'a> TorchInstall<'a> {
 /// Returns the name of the required distribution: torch if the package requires it, else the package.
 pub(super) fn required_distribution(package: &ObservedPackage, knowledge: Knowledge) -> &str {
     let built = knowledge.framework_with_variants().map(|row| row.distribution);
-    built.filter(|_| !is_torch_package(package, knowledge)).unwrap_or(&package.name)
+    built.filter(|_| !is_torch_package(package, knowledge)).unwrap_or(&package.requirement.name)
 }
 
 /// Whether a package is torch.
 pub(super) fn is_torch_package(package: &ObservedPackage, knowledge: Knowledge) -> bool {
-    knowledge.has_variants(&package.name)
+    knowledge.has_variants(&package.requirement.name)
 }
 
 #[cfg(test)]

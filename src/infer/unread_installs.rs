@@ -24,15 +24,15 @@ pub(super) fn explain_possible_earlier_install(seen: &Observations, command: u32
 
 /// Explains why a package may already be installed, if its command leaves installed packages in place.
 pub(super) fn explain_possibly_installed(seen: &Observations, package: &ObservedPackage) -> Option<Cause> {
-    let pinned = package.version.is_exact();
+    let pinned = package.requirement.version.is_exact();
     explain_possible_earlier_install(seen, package.command, pinned).filter(|_| !replaces_installed_build(seen, package))
 }
 
 /// Whether a package replaces an installed one in any build.
 pub(super) fn replaces_installed_build(seen: &Observations, package: &ObservedPackage) -> bool {
-    let pinned = package.version.is_exact();
-    let of_conda = package.manager == PackageManager::Conda && pinned;
+    let pinned = package.requirement.version.is_exact();
+    let of_conda = package.requirement.manager == PackageManager::Conda && pinned;
     of_conda
-        || (package.upgrade && !package.separate_environment)
+        || (package.requirement.upgrade && !package.separate_environment)
         || seen.base_changes.upgrading_dependencies.contains(&package.command)
 }

@@ -23,7 +23,7 @@ use crate::model::package::{
     compare_pep440_versions,
 };
 use crate::resolve::{
-    Catalog, InstallRequest, InstallerPolicy, LISTED_ARCHITECTURE, Requirement, Selection, TableCatalog,
+    Catalog, DependencySpecifier, InstallRequest, InstallerPolicy, LISTED_ARCHITECTURE, Selection, TableCatalog,
     is_full_release, resolve,
 };
 
@@ -42,7 +42,7 @@ pub(super) fn resolve_version_ranges(seen: &Observations, place: InstallContext<
         .packages
         .iter()
         .enumerate()
-        .filter(|(_, package)| package.manager == PackageManager::Pip && package.conditional.is_none())
+        .filter(|(_, package)| package.requirement.manager == PackageManager::Pip && package.conditional.is_none())
         .filter_map(|(at, package)| Some((at, resolve_release(package, seen, place)?)))
         .collect();
     let unserved: Vec<(usize, Cause)> = seen
@@ -64,7 +64,7 @@ pub(super) fn resolve_version_ranges(seen: &Observations, place: InstallContext<
         let Observations { packages, facts, .. } = &mut seen;
         if let Some(package) = packages.get_mut(at) {
             package.fact = add_resolved_version(facts, package, row, by);
-            package.version = PackageVersion::exact(row.version);
+            package.requirement.version = PackageVersion::exact(row.version);
         }
     }
     Some(seen)
@@ -72,17 +72,25 @@ pub(super) fn resolve_version_ranges(seen: &Observations, place: InstallContext<
 
 /// Explains why a package of an extra may not be installed: no release has a wheel for the Python version.
 fn explain_missing_wheel(package: &ObservedPackage, seen: &Observations, knowledge: Knowledge) -> Option<Cause> {
-    let open = package.version.is_range() && package.conditional.is_none();
-    let is_extra_dependency =
-        || knowledge.dependencies_with_gpu_code().iter().any(|row| row.requires == package.name && row.from.is_some());
-    if !open || seen.depth != InspectionDepth::Text || package.manager != PackageManager::Pip || !is_extra_dependency()
+    let open = package.requirement.version.is_range() && package.conditional.is_none();
+    let is_extra_dependency = || {
+        knowledge
+            .dependencies_with_gpu_code()
+            .iter()
+            .any(|row| row.requires == package.requirement.name && row.from.is_some())
+    };
+    if !open
+        || seen.depth != InspectionDepth::Text
+        || package.requirement.manager != PackageManager::Pip
+        || !is_extra_dependency()
     {
         return None;
     }
     let python = python_of_package(seen, package, knowledge).ok()?;
-    let mut own = knowledge.wheel_pythons().iter().filter(|row| row.distribution == package.name).peekable();
+    let mut own =
+        knowledge.wheel_pythons().iter().filter(|row| row.distribution == package.requirement.name).peekable();
     own.peek()?;
-    let name = &package.name;
+    let name = &package.requirement.name;
     own.all(|row| row.python != python)
         .then(|| Cause::NoWheelForPython { name: name.to_string(), python: python.clone() })
 }
@@ -94,9 +102,9 @@ fn add_resolved_version(
     row: &'static FrameworkBuildRow,
     by: Derivation,
 ) -> FactId {
-    let state = ValueState::Known(PrintedValue::Text(format!("{}=={}", package.name, row.version)));
+    let state = ValueState::Known(PrintedValue::Text(format!("{}=={}", package.requirement.name, row.version)));
     let evidence = Evidence::Derived { by, from: vec![package.fact], row: Some(&row.info) };
-    facts.add(FactKey::Package, Some(&package.name), state, evidence)
+    facts.add(FactKey::Package, Some(&package.requirement.name), state, evidence)
 }
 
 /// Returns the release that a package's range resolves to, and how that is known.
@@ -106,13 +114,13 @@ fn resolve_release(
     place: InstallContext<'_>,
 ) -> Option<(&'static FrameworkBuildRow, Derivation)> {
     let knowledge = place.knowledge;
-    let framework = knowledge.framework(&package.name)?;
+    let framework = knowledge.framework(&package.requirement.name)?;
     let range = combined_range(package, seen)?;
     // What was not read may have brought another release, or another build, which the command then keeps.
     if framework.variants || range.names_build() || explain_possibly_installed(seen, package).is_some() {
         return None;
     }
-    let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.name);
+    let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.requirement.name);
     let within: Vec<&'static FrameworkBuildRow> =
         rows.filter(|row| is_full_release(row.version) && range.contains_text(row.version) == Some(true)).collect();
     let ends = range.is_bounded_above();
@@ -124,10 +132,14 @@ fn resolve_release(
 
 /// Combines the range of a package's command and its constraints.
 fn combined_range(package: &ObservedPackage, seen: &Observations) -> Option<VersionRange> {
-    let PackageVersion::Range(range) = &package.version else { return None };
+    let PackageVersion::Range(range) = &package.requirement.version else { return None };
     let mut ranges = vec![range.clone()];
-    for bound in seen.bounds.iter().filter(|bound| bound.name == package.name && bound.command == package.command) {
-        ranges.push(match &bound.version {
+    for bound in seen
+        .bounds
+        .iter()
+        .filter(|bound| bound.requirement.name == package.requirement.name && bound.command == package.command)
+    {
+        ranges.push(match &bound.requirement.version {
             PackageVersion::Exact(version) => VersionRange::from(format!("=={version}")),
             PackageVersion::Range(range) => range.clone(),
             PackageVersion::Unresolved(_) => return None,
@@ -166,7 +178,8 @@ fn newest_available_release(
 ) -> Option<&'static FrameworkBuildRow> {
     let InstallContext { build, arch, as_of, knowledge } = place;
     let untouched = matches!(build.family, BaseFamily::Plain | BaseFamily::Cuda) && build.of_others.is_none();
-    let of_index = matches!(package.indexes, IndexSelection::Default) && package.prerelease.is_none();
+    let of_index =
+        matches!(package.requirement.indexes, IndexSelection::Default) && package.requirement.prerelease.is_none();
     if seen.depth != InspectionDepth::Text
         || arch != LISTED_ARCHITECTURE
         || !untouched
@@ -177,7 +190,7 @@ fn newest_available_release(
     }
     let (requirements, constraints) = requirements_of_command(package, seen, place)?;
     let mut versions: BTreeMap<PackageName, ExactVersion> = BTreeMap::new();
-    let is_upgraded = seen.packages_of_command(package.command).any(|one| one.upgrade);
+    let is_upgraded = seen.packages_of_command(package.command).any(|one| one.requirement.upgrade);
     let (policy, upgrade) = upgrade_policy(package.command, is_upgraded, seen);
     // uv selects the installed torch first, pip only if the command names it.
     let requires_torch = requirements.iter().any(|one| knowledge.torch_requirements_of(&one.name).next().is_some());
@@ -194,18 +207,19 @@ fn newest_available_release(
         requirements,
         constraints,
         upgrade,
-        no_deps: package.no_deps,
+        no_deps: package.requirement.no_deps,
         installed: versions.iter().map(|(name, version)| (name.clone(), version)).collect(),
         ..InstallRequest::default()
     };
     let of_python = |python: &str| {
-        let catalog = TableCatalog { knowledge, arch, as_of, python: Some(python), indexes: &package.indexes };
-        match resolve(&request, &catalog, policy).selection(&package.name) {
+        let catalog =
+            TableCatalog { knowledge, arch, as_of, python: Some(python), indexes: &package.requirement.indexes };
+        match resolve(&request, &catalog, policy).selection(&package.requirement.name) {
             Some(Selection::Release(version)) => within.iter().copied().find(|row| row.version == version.as_str()),
             _ => None,
         }
     };
-    let own = || knowledge.wheel_pythons().iter().filter(|row| row.distribution == package.name);
+    let own = || knowledge.wheel_pythons().iter().filter(|row| row.distribution == package.requirement.name);
     if let Ok(python) = python_of_package(seen, package, knowledge) {
         return of_python(&python);
     }
@@ -223,19 +237,21 @@ fn requirements_of_command(
     package: &ObservedPackage,
     seen: &Observations,
     place: InstallContext<'_>,
-) -> Option<(Vec<Requirement>, Vec<Requirement>)> {
+) -> Option<(Vec<DependencySpecifier>, Vec<DependencySpecifier>)> {
     let InstallContext { arch, as_of, knowledge, .. } = place;
-    let catalog = TableCatalog { knowledge, arch, as_of, python: None, indexes: &package.indexes };
+    let catalog = TableCatalog { knowledge, arch, as_of, python: None, indexes: &package.requirement.indexes };
     let requirement = |one: &ObservedPackage| {
-        let range = match &one.version {
+        let range = match &one.requirement.version {
             PackageVersion::Exact(version) => VersionRange::from(format!("=={}", version.public())),
             PackageVersion::Range(range) => range.clone(),
             PackageVersion::Unresolved(_) => return None,
         };
-        one.conditional.is_none().then(|| Requirement::new(one.name.clone(), range))
+        one.conditional.is_none().then(|| DependencySpecifier::new(one.requirement.name.clone(), range))
     };
     let is_listed = |one: &&ObservedPackage| {
-        one.manager == PackageManager::Pip && one.command == package.command && catalog.releases(&one.name).is_ok()
+        one.requirement.manager == PackageManager::Pip
+            && one.command == package.command
+            && catalog.releases(&one.requirement.name).is_ok()
     };
     let all =
         |packages: &[ObservedPackage]| packages.iter().filter(is_listed).map(requirement).collect::<Option<Vec<_>>>();
@@ -245,8 +261,8 @@ fn requirements_of_command(
 /// Whether another command or package installs the same framework, too.
 fn is_installed_twice(package: &ObservedPackage, seen: &Observations, knowledge: Knowledge) -> bool {
     let component = |name: &str| knowledge.framework(name).map(|row| row.component);
-    let own = component(&package.name);
-    seen.packages.iter().any(|other| other.fact != package.fact && component(&other.name) == own)
+    let own = component(&package.requirement.name);
+    seen.packages.iter().any(|other| other.fact != package.fact && component(&other.requirement.name) == own)
 }
 
 /// Returns the row of the newest version.

@@ -97,7 +97,7 @@ pub fn read_installs_in_context(command: &Command, around: CommandContext<'_>) -
         }
         let python = python_version_of_program(program);
         for package in &mut found.packages {
-            package.python.clone_from(&python);
+            package.requirement.python.clone_from(&python);
         }
         break;
     }

@@ -25,19 +25,19 @@ fn command_effects(file: &str) -> Vec<InstallEffects> {
 fn installed_packages(run: &str) -> Vec<String> {
     let file = format!("FROM a\nARG CU=121\nENV TORCH=2.1.0\nRUN {run}");
     let line = |one: &crate::install::PackageInstall| {
-        let version = match &one.version {
+        let version = match &one.requirement.version {
             PackageVersion::Exact(version) => format!("=={version}"),
             PackageVersion::Range(range) if range.is_any() => "-".to_owned(),
             PackageVersion::Range(range) => range.to_string(),
             PackageVersion::Unresolved(_) => "?".to_owned(),
         };
         let variant = one.variant.as_ref().map_or_else(String::new, |one| format!(" {} {:?}", one.tag, one.from));
-        let extra = match &one.indexes {
+        let extra = match &one.requirement.indexes {
             IndexSelection::Beside(tags) if one.variant.is_none() => format!(" ({})", tags.join(" ")),
             IndexSelection::Unknown(_) => " (?)".to_owned(),
             _ => String::new(),
         };
-        format!("{} {version}{variant}{extra}", one.name)
+        format!("{} {version}{variant}{extra}", one.requirement.name)
     };
     command_effects(&file).iter().flat_map(|one| one.packages.iter().map(line).collect::<Vec<_>>()).collect()
 }

@@ -144,7 +144,7 @@ fn cmake_code(command: &Command, lookup: &dyn Fn(&str) -> VariableLookup) -> Opt
     if switched == Some(Ok(false)) {
         return None;
     }
-    // The lists of OpenCV's build and its kin hold nothing but numbers, and count where it is told to build for GPUs.
+    // The lists of OpenCV and similar builds contain only numbers, and count if the build is for GPUs.
     for (name, list, span) in cmake_definitions(&words).into_iter().filter(|_| switched == Some(Ok(true))) {
         let list = list.trim_matches(['"', '\'']).split([';', ',', ' ']).map(|one| one.trim().replace('.', ""));
         let mut list = list.filter(|one| !one.is_empty());
@@ -157,7 +157,7 @@ fn cmake_code(command: &Command, lookup: &dyn Fn(&str) -> VariableLookup) -> Opt
     }
     for word in &command.words {
         let Some(text) = word.known() else {
-            // A list that cannot be told is not the one in the environment either.
+            // If the list is unknown, the list in the environment is not used either.
             if word.raw.contains(CMAKE_ARCHITECTURES) {
                 return None;
             }
@@ -444,7 +444,7 @@ fn add_code(code: &str, found: &mut CompiledCode) -> Option<()> {
     if code.starts_with("compute_") {
         return found.add_ptx(code);
     }
-    // What is left to the linker becomes machine code there, and nothing that a driver compiles.
+    // Code for link-time optimization becomes machine code in the linker; the driver compiles none of it.
     let linked = code.strip_prefix(LTO_PREFIX).map(|number| format!("sm_{number}"));
     found.add_cubin(linked.as_deref().unwrap_or(code))
 }
@@ -480,8 +480,8 @@ fn make_code(command: &Command, folder: &str, around: &CommandContext<'_>) -> Op
 
 /// Parses a list such as `7.0 8.0;9.0+PTX` or `Ampere;Hopper` as a release of torch does; `None` for an empty list.
 ///
-/// The build tools refuse a list with an entry that they do not know: then, and where a name stands for other GPUs from
-/// release to release, `found` gets the reason and no code. Nothing is told of an empty list, which is none.
+/// The build tools reject a list with an unknown entry: then, and if a name means different GPUs in different
+/// releases, `found` gets the reason and no code. An empty list counts as no list.
 pub(super) fn read_torch_arch_list(
     list: &str,
     torch: Option<&str>,

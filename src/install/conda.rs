@@ -7,7 +7,7 @@ use crate::dockerfile::ExpandedText;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::effects::{BuildVariant, InstallEffects, PackageInstall, RequirementFile, VariantSource};
 use crate::install::package_index::{IndexAddress, IndexOptions};
-use crate::install::requirement::{is_build_tag, package_with_version, parse_requirement, pip_package, set_source};
+use crate::install::requirement::{is_build_tag, package_with_version, parse_requirement, set_source};
 use crate::install::requirement_files;
 use crate::knowledge::Knowledge;
 use crate::model::package::{PackageManager, PackageName, PackageVersion};
@@ -83,7 +83,7 @@ pub(super) fn read_arguments(
                     read_spec_file(&word.value, word.span, around, found);
                 } else if let Some(package) = parse_match_spec(text, word.span) {
                     if removes {
-                        found.removed.push((PackageManager::Conda, package.name, package.span));
+                        found.removed.push((PackageManager::Conda, package.requirement.name, package.span));
                     } else {
                         found.packages.push(package);
                     }
@@ -96,8 +96,8 @@ pub(super) fn read_arguments(
     }
     for package in found.packages.get_mut(from..).unwrap_or_default() {
         package.conditional |= command.conditional;
-        if package.manager == PackageManager::Conda && package.channel.is_none() {
-            package.channel.clone_from(&channel);
+        if package.requirement.manager == PackageManager::Conda && package.requirement.channel.is_none() {
+            package.requirement.channel.clone_from(&channel);
         }
     }
 }
@@ -207,8 +207,9 @@ pub(super) fn parse_match_spec(text: &str, span: Span) -> Option<PackageInstall>
     let channel = channel.or_else(|| bracket_field(fields, "channel").map(channel_name));
     let tag = build.as_deref().and_then(tag_of_build);
     let variant = tag.map(|tag| BuildVariant { tag, from: VariantSource::LocalVersion, span, source: None });
-    let (manager, extras) = (PackageManager::Conda, Vec::new());
-    Some(PackageInstall { manager, name, extras, version, variant, build, channel, ..pip_package("", span) })
+    let mut install = PackageInstall::new(PackageManager::Conda, name, version, span);
+    install.requirement.channel = channel;
+    Some(PackageInstall { variant, build, ..install })
 }
 
 /// Splits off the build string after a version range, as in `>=2.4=*cpu*`.
@@ -348,10 +349,10 @@ fn read_environment_file(opened: &OpenedFile, around: &CommandContext<'_>, found
     let folder = opened.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     requirement_files::read_included_files(folder, listed, around, &mut indexes, found);
     for package in found.packages.get_mut(from..).unwrap_or_default() {
-        if package.manager == PackageManager::Pip {
+        if package.requirement.manager == PackageManager::Pip {
             indexes.choose_builds(package, around.knowledge);
-        } else if package.channel.is_none() {
-            package.channel.clone_from(&channel);
+        } else if package.requirement.channel.is_none() {
+            package.requirement.channel.clone_from(&channel);
         }
     }
 }
@@ -500,7 +501,9 @@ impl CondaLockEntry {
             };
             parse_match_spec(&text, entry.span)
         } else {
-            let whole = |one: &PackageInstall| one.name == PackageName::python(&entry.name) && one.version.is_exact();
+            let whole = |one: &PackageInstall| {
+                one.requirement.name == PackageName::python(&entry.name) && one.requirement.version.is_exact()
+            };
             let by_url = parse_requirement(&entry.url, entry.span, knowledge).filter(whole);
             Some(by_url.unwrap_or_else(|| {
                 package_with_version(&entry.name, PackageVersion::exact(entry.version.as_str()), entry.span)
@@ -508,7 +511,10 @@ impl CondaLockEntry {
         };
         if let Some(mut install) = install {
             set_source(&mut install, opened);
-            let same = |own: &PackageInstall| own.name == install.name && own.manager == install.manager;
+            let same = |own: &PackageInstall| {
+                own.requirement.name == install.requirement.name
+                    && own.requirement.manager == install.requirement.manager
+            };
             if !found.packages.iter().any(same) {
                 found.packages.push(install);
             }

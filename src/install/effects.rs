@@ -2,7 +2,7 @@
 
 use crate::dockerfile::ExpandedText;
 use crate::model::cause::Cause;
-use crate::model::package::{IndexSelection, PackageManager, PackageName, PackageVersion};
+use crate::model::package::{IndexSelection, PackageManager, PackageName, PackageVersion, Requirement};
 use crate::text::source::{SourceId, Span};
 
 /// Where a build variant is read from.
@@ -38,30 +38,12 @@ pub struct BuildVariant {
 /// A package that a command installs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageInstall {
-    /// The program that installs it.
-    pub manager: PackageManager,
-    /// Its name.
-    pub name: PackageName,
-    /// The requested extras.
-    pub extras: Vec<PackageName>,
-    /// The requested version.
-    pub version: PackageVersion,
+    /// What the command requires.
+    pub requirement: Requirement,
     /// The build, if the command determines it.
     pub variant: Option<BuildVariant>,
-    /// The indexes to choose from, if the version does not determine the build.
-    pub indexes: IndexSelection,
-    /// Why it may be a pre-release.
-    pub prerelease: Option<Cause>,
-    /// Whether a version that is already installed is replaced.
-    pub upgrade: bool,
-    /// Whether it is installed without its dependencies.
-    pub no_deps: bool,
     /// The requested conda build string.
     pub build: Option<String>,
-    /// The first conda channel that is named.
-    pub channel: Option<String>,
-    /// The Python version in the name of the installing program.
-    pub python: Option<String>,
     /// Where the package is named.
     pub span: Span,
     /// The file that names the package; `None` for the command itself.
@@ -71,12 +53,33 @@ pub struct PackageInstall {
 }
 
 impl PackageInstall {
+    /// Creates an install of a package from the default index.
+    pub fn new(manager: PackageManager, name: PackageName, version: PackageVersion, span: Span) -> Self {
+        let requirement = Requirement::new(manager, name, version);
+        Self { requirement, variant: None, build: None, span, source: None, conditional: false }
+    }
+
+    /// Returns the install with another requested version.
+    pub(super) fn with_version(mut self, version: PackageVersion) -> Self {
+        self.requirement.version = version;
+        self
+    }
+
+    /// Returns the install with other indexes to choose from.
+    pub(super) fn with_indexes(mut self, indexes: IndexSelection) -> Self {
+        self.requirement.indexes = indexes;
+        self
+    }
+
     /// Replaces the requested version by that of an override; the indexes too, if one of them is unknown.
     pub(super) fn apply_override(&mut self, other: &Self) {
-        self.version.clone_from(&other.version);
+        self.requirement.version.clone_from(&other.requirement.version);
         self.variant.clone_from(&other.variant);
-        if [&self.indexes, &other.indexes].into_iter().any(|indexes| matches!(indexes, IndexSelection::Unknown(_))) {
-            self.indexes.clone_from(&other.indexes);
+        if [&self.requirement.indexes, &other.requirement.indexes]
+            .into_iter()
+            .any(|indexes| matches!(indexes, IndexSelection::Unknown(_)))
+        {
+            self.requirement.indexes.clone_from(&other.requirement.indexes);
         }
     }
 }

@@ -47,20 +47,20 @@ pub fn archive_folder(text: &str, knowledge: Knowledge) -> Option<&'static str> 
 /// project serves it, its GPU code is unknown.
 pub fn parse_archive(text: &str, span: Span, knowledge: Knowledge) -> Option<PackageInstall> {
     let (archive, distribution, rest) = split_archive_name(text, knowledge)?;
-    let mut empty = pip_package(distribution, span);
+    let mut package = pip_package(distribution, span);
     let mut folders = text.split_once("://").map_or("", |(_, place)| place).split('/').skip(1);
     if !folders.any(|folder| folder == archive) {
         let address = without_credentials(text.split(['?', '#']).next().unwrap_or(text));
-        empty.indexes = IndexSelection::Unknown(Cause::OutsideIndex { address });
+        package.requirement.indexes = IndexSelection::Unknown(Cause::OutsideIndex { address });
     }
     let version = version_part(rest)?.rsplit('-').next().unwrap_or_default().to_owned();
     let tag = tag_of_version(&version).or_else(|| text.split('/').find(|part| is_build_tag(part)).map(str::to_owned));
     let variant = tag.map(|tag| BuildVariant { tag, from: VariantSource::WheelUrl, span, source: None });
     if !version.starts_with(|c: char| c.is_ascii_digit()) {
         let why = Cause::ArchiveVersion { version };
-        return Some(PackageInstall { version: PackageVersion::Unresolved(why), variant, ..empty });
+        return Some(PackageInstall { variant, ..package.with_version(PackageVersion::Unresolved(why)) });
     }
-    Some(PackageInstall { version: PackageVersion::exact(version), variant, ..empty })
+    Some(PackageInstall { variant, ..package.with_version(PackageVersion::exact(version)) })
 }
 
 /// Returns the package in the archive that a command unpacks, if the file name identifies it.
@@ -84,18 +84,18 @@ fn downloaded_package(word: &Word, knowledge: Knowledge) -> Option<PackageInstal
         && let Some(found) = parse_archive(&format!("file://{path}"), word.span, knowledge)
     {
         let address = word.raw.trim_matches(['"', '\'']).to_owned();
-        let indexes = match found.indexes {
+        let indexes = match found.requirement.indexes.clone() {
             IndexSelection::Unknown(_) => IndexSelection::Unknown(Cause::OutsideIndex { address }),
             known => known,
         };
-        return Some(PackageInstall { indexes, ..found });
+        return Some(found.with_indexes(indexes));
     }
     if let ExpandedText::Unresolved { reason, .. } = &word.value {
         let (_, distribution, _) = split_archive_name(text, knowledge)?;
         let why = Cause::ArchiveNotKnown { because: reason.clone() };
         let indexes = IndexSelection::Unknown(why.clone());
-        let empty = pip_package(distribution, word.span);
-        return Some(PackageInstall { version: PackageVersion::Unresolved(why), indexes, ..empty });
+        let package = pip_package(distribution, word.span);
+        return Some(package.with_version(PackageVersion::Unresolved(why)).with_indexes(indexes));
     }
     parse_archive(text, word.span, knowledge)
 }

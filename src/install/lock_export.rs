@@ -214,8 +214,12 @@ fn requirement_list(found: &InstallEffects, knowledge: Knowledge) -> Result<Vec<
 
 /// Formats a package as a line of a requirement file.
 fn requirement_line(package: &PackageInstall, knowledge: Knowledge) -> Result<String, Cause> {
-    let extras = if package.extras.is_empty() { String::new() } else { format!("[{}]", package.extras.join(",")) };
-    let version = match &package.version {
+    let extras = if package.requirement.extras.is_empty() {
+        String::new()
+    } else {
+        format!("[{}]", package.requirement.extras.join(","))
+    };
+    let version = match &package.requirement.version {
         PackageVersion::Exact(version) => {
             let tag = package.variant.as_ref().filter(|_| version.local().is_none());
             format!("=={version}{}", tag.map_or_else(String::new, |variant| format!("+{}", variant.tag)))
@@ -223,7 +227,7 @@ fn requirement_line(package: &PackageInstall, knowledge: Knowledge) -> Result<St
         PackageVersion::Range(range) => range.to_string(),
         PackageVersion::Unresolved(why)
             if !matches!(why, Cause::VariableWithoutValue | Cause::NotARange { .. })
-                && knowledge.framework(&package.name).is_some() =>
+                && knowledge.framework(&package.requirement.name).is_some() =>
         {
             return Err(why.clone());
         }
@@ -231,7 +235,7 @@ fn requirement_line(package: &PackageInstall, knowledge: Knowledge) -> Result<St
     };
     // Nobody knows the release of the kernel, and so not whether it holds.
     let marker = if package.conditional { " ; platform_release == \"\"" } else { "" };
-    Ok(format!("{}{extras}{version}{marker}", package.name))
+    Ok(format!("{}{extras}{version}{marker}", package.requirement.name))
 }
 
 /// Returns the word after one of these options.

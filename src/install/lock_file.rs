@@ -231,7 +231,7 @@ fn locked_package(package: &TomlTable, opened: &OpenedFile, knowledge: Knowledge
         (Some(_), _) => None,
     };
     let mut install = match (parse_direct_reference(name, reference, span, knowledge), exact) {
-        (Some(found), Some(exact)) => PackageInstall { version: exact, ..found },
+        (Some(found), Some(exact)) => found.with_version(exact),
         (Some(found), None) => found,
         (None, exact) => package_with_version(name, exact?, span),
     };
@@ -241,10 +241,10 @@ fn locked_package(package: &TomlTable, opened: &OpenedFile, knowledge: Knowledge
         && let Some(tag) = url.get_ref().as_str().and_then(tag_of_url)
     {
         let (span, source) = (value_span(url, opened), opened.source);
-        install.indexes = IndexSelection::Only(tag.clone());
+        install.requirement.indexes = IndexSelection::Only(tag.clone());
         install.variant = Some(BuildVariant { tag, from: VariantSource::IndexUrl, span, source });
     }
-    install.upgrade = true;
+    install.requirement.upgrade = true;
     set_source(&mut install, opened);
     Some(install)
 }
@@ -282,9 +282,9 @@ pub(super) fn read_pylock(opened: &OpenedFile, around: &CommandContext<'_>) -> O
         };
         let direct = parse_direct_reference(name, reference, span, around.knowledge);
         let mut install = direct.unwrap_or_else(|| package_with_version(name, PackageVersion::any(), span));
-        install.version = exact.unwrap_or(install.version);
+        install.requirement.version = exact.unwrap_or(install.requirement.version);
         install.conditional = holds.is_none();
-        install.upgrade = true;
+        install.requirement.upgrade = true;
         set_source(&mut install, opened);
         found.push(install);
     }
@@ -319,16 +319,21 @@ fn merge_duplicates(mut found: Vec<PackageInstall>) -> Vec<PackageInstall> {
     let mut places: BTreeMap<PackageName, usize> = BTreeMap::new();
     let tag = |one: &PackageInstall| one.variant.as_ref().map(|variant| variant.tag.clone());
     let differ = |one: &PackageInstall, other: &PackageInstall| {
-        one.version != other.version || tag(one) != tag(other) || one.indexes != other.indexes
+        one.requirement.version != other.requirement.version
+            || tag(one) != tag(other)
+            || one.requirement.indexes != other.requirement.indexes
     };
     for install in found.drain(..) {
-        let name = install.name.clone();
+        let name = install.requirement.name.clone();
         match places.get(&name).and_then(|at| seen.get_mut(*at)) {
             Some(own) if differ(own, &install) => {
-                own.version = PackageVersion::Unresolved(Cause::SeveralLocked { name: name.to_string() });
-                if own.variant.is_none() || tag(own) != tag(&install) || own.indexes != install.indexes {
+                own.requirement.version = PackageVersion::Unresolved(Cause::SeveralLocked { name: name.to_string() });
+                if own.variant.is_none()
+                    || tag(own) != tag(&install)
+                    || own.requirement.indexes != install.requirement.indexes
+                {
                     own.variant = None;
-                    own.indexes = IndexSelection::Unknown(Cause::SeveralLockedBuilds);
+                    own.requirement.indexes = IndexSelection::Unknown(Cause::SeveralLockedBuilds);
                 }
             }
             Some(_) => {}
@@ -456,7 +461,7 @@ fn selected_packages(root: &TomlTable, asking: &UvLockSelection<'_>, opened: &Op
     let used = packages.iter().enumerate().filter(used);
     let mut found =
         merge_duplicates(used.filter_map(|(_, package)| locked_package(package, opened, asking.knowledge)).collect());
-    found.retain(|install| !parts.passed_over.iter().any(|name| PackageName::python(name) == install.name));
+    found.retain(|install| !parts.passed_over.iter().any(|name| PackageName::python(name) == install.requirement.name));
     found
 }
 

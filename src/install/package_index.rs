@@ -267,36 +267,38 @@ impl IndexOptions {
 
     /// Sets the builds that a package is chosen from.
     pub(super) fn choose_builds(&self, package: &mut PackageInstall, knowledge: Knowledge) {
-        package.upgrade |= self.ways.upgrade || self.ways.reinstall;
-        package.no_deps |= self.ways.no_deps;
-        let without = self.without_project_pages(&package.name, knowledge);
+        package.requirement.upgrade |= self.ways.upgrade || self.ways.reinstall;
+        package.requirement.no_deps |= self.ways.no_deps;
+        let without = self.without_project_pages(&package.requirement.name, knowledge);
         if let Some(indexes) = without {
             return indexes.choose_builds(package, knowledge);
         }
-        let own = knowledge.project_indexes(&package.name);
+        let own = knowledge.project_indexes(&package.requirement.name);
         if !own.is_empty() && package.variant.is_none() && !is_outside_indexes(package) {
             self.with_tag_folders(own).choose_from_indexes(package);
         } else if package.variant.is_none() && !is_outside_indexes(package) {
-            match self.undetermined_link_page(&package.name, knowledge) {
+            match self.undetermined_link_page(&package.requirement.name, knowledge) {
                 Some(page) => {
-                    package.indexes = IndexSelection::Unknown(Cause::WheelPageNotRead { page: page.to_owned() });
+                    package.requirement.indexes =
+                        IndexSelection::Unknown(Cause::WheelPageNotRead { page: page.to_owned() });
                 }
                 None => self.choose_from_indexes(package),
             }
-            package.prerelease = package.prerelease.take().or_else(|| self.prerelease_cause(package));
+            package.requirement.prerelease =
+                package.requirement.prerelease.take().or_else(|| self.prerelease_cause(package));
             // What a package of another family brings along is chosen from the same indexes.
-            if !knowledge.has_build_index(&package.name) {
+            if !knowledge.has_build_index(&package.requirement.name) {
                 package.variant = None;
             }
-        } else if has_explicit_build(package) && !knowledge.has_variants(&package.name) {
-            // The build is told by itself; what it brings along is chosen from the indexes all the same.
-            let version = match &package.version {
+        } else if has_explicit_build(package) && !knowledge.has_variants(&package.requirement.name) {
+            // The version names the build; the dependencies are still chosen from the indexes.
+            let version = match &package.requirement.version {
                 PackageVersion::Exact(version) => PackageVersion::Exact(version.without_local()),
                 version => version.clone(),
             };
-            let mut without_build = PackageInstall { version, variant: None, ..package.clone() };
+            let mut without_build = PackageInstall { variant: None, ..package.clone() }.with_version(version);
             self.choose_from_indexes(&mut without_build);
-            package.indexes = without_build.indexes;
+            package.requirement.indexes = without_build.requirement.indexes;
         }
     }
 
@@ -341,7 +343,7 @@ impl IndexOptions {
     /// Sets the builds of a package by the torch backend, the indexes and the link pages.
     fn choose_from_indexes(&self, package: &mut PackageInstall) {
         if let Some((backend, span)) = &self.backend {
-            package.indexes = match backend {
+            package.requirement.indexes = match backend {
                 Ok(backend) if is_build_tag(backend) => {
                     return restrict_to_index(package, backend, VariantSource::TorchBackend, *span, None);
                 }
@@ -351,7 +353,8 @@ impl IndexOptions {
             return;
         }
         if let Some(reason) = self.unknown_index_cause() {
-            package.indexes = IndexSelection::Unknown(Cause::IndexNotKnown { because: Box::new(reason.clone()) });
+            package.requirement.indexes =
+                IndexSelection::Unknown(Cause::IndexNotKnown { because: Box::new(reason.clone()) });
             return;
         }
         if self.asks == SearchSources::Links {
@@ -361,15 +364,15 @@ impl IndexOptions {
                 (Some(tag), Some(place)) => {
                     restrict_to_index(package, tag, VariantSource::FindLinks, place.span, place.source);
                 }
-                _ => package.indexes = IndexSelection::Unknown(Cause::NoIndex),
+                _ => package.requirement.indexes = IndexSelection::Unknown(Cause::NoIndex),
             };
         }
         let whole = self.extra.iter().chain(&self.links).chain(&self.index).any(|place| place.every);
-        if whole && package.version.local().is_none() {
-            package.indexes = IndexSelection::Unknown(Cause::SeveralBuilds);
+        if whole && package.requirement.version.local().is_none() {
+            package.requirement.indexes = IndexSelection::Unknown(Cause::SeveralBuilds);
             return;
         }
-        let counts = |place: &&IndexAddress| place.may_serve(&package.version);
+        let counts = |place: &&IndexAddress| place.may_serve(&package.requirement.version);
         let tagged = |list: &[IndexAddress]| {
             list.iter().filter(|place| place.tag.is_some()).filter(counts).cloned().collect::<Vec<_>>()
         };
@@ -385,13 +388,13 @@ impl IndexOptions {
         if let Some(place) = only_index
             && let Some(tag) = &place.tag
         {
-            if !place.may_serve(&package.version) {
-                package.indexes = IndexSelection::Unknown(Cause::NightliesOnly);
+            if !place.may_serve(&package.requirement.version) {
+                package.requirement.indexes = IndexSelection::Unknown(Cause::NightliesOnly);
                 return;
             }
             let from = if extra.is_empty() { VariantSource::IndexUrl } else { VariantSource::ExtraIndex };
-            let pinned = package.version.is_exact();
-            package.prerelease = place
+            let pinned = package.requirement.version.is_exact();
+            package.requirement.prerelease = place
                 .early
                 .filter(|_| !pinned)
                 .map(|early| Cause::IndexHasEarly { kind: early.plural_name().to_owned() });
@@ -401,17 +404,21 @@ impl IndexOptions {
             return;
         }
         let mut candidates: Vec<&IndexAddress> = extra.iter().chain(&links).chain(index.filter(counts)).collect();
-        if let Some(early) = candidates.iter().find_map(|place| self.newer_prerelease(place, &package.version)) {
-            package.indexes =
+        if let Some(early) =
+            candidates.iter().find_map(|place| self.newer_prerelease(place, &package.requirement.version))
+        {
+            package.requirement.indexes =
                 IndexSelection::Unknown(Cause::NewerInExtraIndex { kind: early.plural_name().to_owned() });
             return;
         }
-        candidates
-            .retain(|place| place.early != Some(PrereleaseKind::Nightly) || is_exact_prerelease(&package.version));
+        candidates.retain(|place| {
+            place.early != Some(PrereleaseKind::Nightly) || is_exact_prerelease(&package.requirement.version)
+        });
         candidates.sort_by(|a, b| b.tag.cmp(&a.tag));
         let Some(best) = candidates.first() else { return };
-        package.indexes = IndexSelection::Beside(candidates.iter().filter_map(|place| place.tag.clone()).collect());
-        if let (PackageVersion::Exact(_), Some(tag)) = (&package.version, &best.tag) {
+        package.requirement.indexes =
+            IndexSelection::Beside(candidates.iter().filter_map(|place| place.tag.clone()).collect());
+        if let (PackageVersion::Exact(_), Some(tag)) = (&package.requirement.version, &best.tag) {
             let from = if extra.is_empty() { VariantSource::FindLinks } else { VariantSource::ExtraIndex };
             package.variant = Some(BuildVariant { tag: tag.clone(), from, span: best.span, source: best.source });
         }
@@ -449,7 +456,7 @@ impl IndexOptions {
 
     /// Returns why a package of the default index may be a pre-release.
     fn prerelease_cause(&self, package: &PackageInstall) -> Option<Cause> {
-        let open = !package.version.is_exact() && package.indexes == IndexSelection::Default;
+        let open = !package.requirement.version.is_exact() && package.requirement.indexes == IndexSelection::Default;
         (open && self.early).then_some(Cause::PreReleasesAllowed)
     }
 }
@@ -493,7 +500,7 @@ fn has_explicit_build(package: &PackageInstall) -> bool {
 /// Whether a package is built from sources or comes from a URL, so that no index serves its build.
 fn is_outside_indexes(package: &PackageInstall) -> bool {
     matches!(
-        package.indexes,
+        package.requirement.indexes,
         IndexSelection::Unknown(
             Cause::OutsideIndex { .. } | Cause::BuiltFromSources { .. } | Cause::ArchiveNotKnown { .. }
         )
@@ -523,7 +530,7 @@ fn restrict_to_index(
     span: Span,
     source: Option<SourceId>,
 ) {
-    package.indexes = IndexSelection::Only(tag.to_owned());
+    package.requirement.indexes = IndexSelection::Only(tag.to_owned());
     package.variant = Some(BuildVariant { tag: tag.to_owned(), from, span, source });
 }
 
@@ -606,7 +613,7 @@ fn config_files(command: &Command, around: &CommandContext<'_>) -> (Vec<UvConfig
             None
         }
     };
-    // A tool of its own is of no project.
+    // `uvx` and `uv tool` do not read the settings of the project.
     let tool = command.program() == Some("uvx") || command.words.get(1).and_then(Word::known) == Some("tool");
     for folder in PROJECT_FOLDERS.iter().filter(|_| !tool) {
         if let Some(settings) = own(&format!("{folder}uv.toml")) {

@@ -2,7 +2,7 @@
 
 use crate::dockerfile::ExpandedText;
 use crate::install::context::{CommandContext, OpenedFile};
-use crate::install::effects::{InstallEffects, PackageInstall, RequirementFile};
+use crate::install::effects::{InstallEffects, RequirementFile};
 use crate::install::marker::evaluate_marker;
 use crate::install::package_index::{
     IndexOptions, PIP_CONFIG_FILES, apply_index_option, command_variable, exists_unread,
@@ -150,12 +150,12 @@ pub(super) fn read_arguments(
     });
     if let (Some(why), Some(framework)) = (&unread, around.knowledge.framework_with_variants()) {
         let version = PackageVersion::Unresolved(why.clone());
-        found.constraints.push(PackageInstall { version, ..pip_package(framework.distribution, command.span) });
+        found.constraints.push(pip_package(framework.distribution, command.span).with_version(version));
     }
     let unknown_cause = unread.or_else(|| indexes.unknown_version_cause());
-    for package in found.packages.iter_mut().filter(|package| package.version.is_range()) {
+    for package in found.packages.iter_mut().filter(|package| package.requirement.version.is_range()) {
         if let Some(cause) = &unknown_cause {
-            package.version = PackageVersion::Unresolved(cause.clone());
+            package.requirement.version = PackageVersion::Unresolved(cause.clone());
         }
     }
     for package in found.packages.iter_mut().chain(&mut found.constraints) {
@@ -219,12 +219,14 @@ fn apply_overrides(
     });
     if let Some(why) = unread {
         for package in &mut found.packages {
-            package.version = PackageVersion::Unresolved(why.clone());
+            package.requirement.version = PackageVersion::Unresolved(why.clone());
         }
     }
     for constraint in found.constraints.iter().skip(from) {
-        for package in
-            found.packages.iter_mut().filter(|package| package.name == constraint.name && !constraint.conditional)
+        for package in found
+            .packages
+            .iter_mut()
+            .filter(|package| package.requirement.name == constraint.requirement.name && !constraint.conditional)
         {
             package.apply_override(constraint);
         }
@@ -327,7 +329,7 @@ fn read_words(
             // Of other packages, the choice does not depend on what is installed.
             "--reinstall-package" | "--upgrade-package" | "-P" if uv => {
                 let package = value(inline).and_then(|(text, span)| parse_requirement(&text, span, around.knowledge));
-                let concerns = package.is_some_and(|one| around.knowledge.has_variants(&one.name));
+                let concerns = package.is_some_and(|one| around.knowledge.has_variants(&one.requirement.name));
                 let reinstalls = name == "--reinstall-package";
                 indexes.ways.upgrade |= concerns && !reinstalls;
                 indexes.ways.reinstall |= concerns && reinstalls;
@@ -416,7 +418,7 @@ fn read_unresolved_word(word: &Word, verb: &str, command: &Command, knowledge: K
     }
     match parse_requirement(name, word.span, knowledge) {
         Some(mut package) if pinned && verb == "install" => {
-            package.version = PackageVersion::behind_variable();
+            package.requirement.version = PackageVersion::behind_variable();
             package.conditional = command.conditional;
             found.packages.push(package);
         }

@@ -82,9 +82,9 @@ pub(super) fn read_pipfile_lock(
                 _ => {}
             }
             set_index_build(&mut install, field("index").and_then(url_of), span);
-            install.upgrade = true;
+            install.requirement.upgrade = true;
             set_source(&mut install, opened);
-            if !found.iter().any(|own| own.name == install.name) {
+            if !found.iter().any(|own| own.requirement.name == install.requirement.name) {
                 found.push(install);
             }
         }
@@ -144,7 +144,7 @@ fn set_index_build(install: &mut PackageInstall, url: Option<&str>, span: Span) 
     if install.variant.is_none()
         && let Some(tag) = url.and_then(tag_of_url)
     {
-        install.indexes = IndexSelection::Only(tag.clone());
+        install.requirement.indexes = IndexSelection::Only(tag.clone());
         install.variant = Some(BuildVariant { tag, from: VariantSource::IndexUrl, span, source: None });
     }
 }

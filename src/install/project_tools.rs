@@ -49,7 +49,7 @@ pub(super) fn read_arguments(
 /// whatever is installed.
 fn replace_installed(found: &mut InstallEffects, from: usize) {
     for package in found.packages.iter_mut().skip(from) {
-        package.upgrade = true;
+        package.requirement.upgrade = true;
     }
 }
 

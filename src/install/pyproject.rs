@@ -38,7 +38,7 @@ pub(super) fn read_dependencies(
     let selected = selected_extras_and_groups(root, parts, own.as_deref(), around);
     for value in optional_dependencies(root, &selected) {
         let install = value.get_ref().as_str().and_then(|text| parse_dependency(text, value, opened, around));
-        found.packages.extend(install.filter(|install| own.as_ref() != Some(&install.name)));
+        found.packages.extend(install.filter(|install| own.as_ref() != Some(&install.requirement.name)));
     }
     if value_at(root, &["project", "dependencies"]).is_none()
         && let Some(table) = table_at(root, &["tool", "poetry", "dependencies"])
@@ -82,7 +82,9 @@ fn apply_uv_constraints(
                 continue;
             };
             let own = found.packages.get_mut(from..).unwrap_or_default().iter_mut();
-            for package in own.filter(|package| above && package.name == constraint.name && !constraint.conditional) {
+            for package in own.filter(|package| {
+                above && package.requirement.name == constraint.requirement.name && !constraint.conditional
+            }) {
                 package.apply_override(&constraint);
             }
             found.constraints.push(constraint);
@@ -193,8 +195,8 @@ fn selected_extras_and_groups(
             let group = value.as_table().and_then(|table| text_at(table, &["include-group"]));
             open.extend(group.map(PackageName::python));
             let itself = value.as_str().and_then(|text| parse_requirement(text, Span::new(0, 0), around.knowledge));
-            let itself = itself.filter(|install| own == Some(install.name.as_str()));
-            open.extend(itself.into_iter().flat_map(|install| install.extras));
+            let itself = itself.filter(|install| own == Some(install.requirement.name.as_str()));
+            open.extend(itself.into_iter().flat_map(|install| install.requirement.extras));
         }
     }
     chosen
@@ -257,7 +259,9 @@ fn apply_uv_source(
     around: &CommandContext<'_>,
 ) {
     let Some(sources) = table_at(root, &["tool", "uv", "sources"]) else { return };
-    let Some((_, value)) = sources.iter().find(|(name, _)| PackageName::python(name.get_ref()) == package.name) else {
+    let Some((_, value)) =
+        sources.iter().find(|(name, _)| PackageName::python(name.get_ref()) == package.requirement.name)
+    else {
         return;
     };
     let tables: Vec<&TomlTable> = match value.get_ref().as_array() {
@@ -275,11 +279,16 @@ fn apply_uv_source(
         if open {
             continue;
         }
-        let direct =
-            parse_direct_reference(&package.name, |key| text_at(table, &[key]), package.span, around.knowledge);
+        let direct = parse_direct_reference(
+            &package.requirement.name,
+            |key| text_at(table, &[key]),
+            package.span,
+            around.knowledge,
+        );
         if let Some(direct) = direct {
-            let (extras, conditional) = (std::mem::take(&mut package.extras), package.conditional);
-            *package = PackageInstall { extras, conditional, ..direct };
+            let (extras, conditional) = (std::mem::take(&mut package.requirement.extras), package.conditional);
+            *package = PackageInstall { conditional, ..direct };
+            package.requirement.extras = extras;
             set_source(package, opened);
             continue;
         }
@@ -292,7 +301,7 @@ fn apply_uv_source(
         }
     }
     if open {
-        package.indexes = IndexSelection::Unknown(Cause::IndexByCondition);
+        package.requirement.indexes = IndexSelection::Unknown(Cause::IndexByCondition);
     }
 }
 
@@ -300,7 +309,7 @@ fn apply_uv_source(
 fn set_index_build(package: &mut PackageInstall, url: &SpannedTomlValue, opened: &OpenedFile) {
     if let Some(tag) = url.get_ref().as_str().and_then(tag_of_url) {
         let (span, source) = (value_span(url, opened), opened.source);
-        package.indexes = IndexSelection::Only(tag.clone());
+        package.requirement.indexes = IndexSelection::Only(tag.clone());
         package.variant = Some(BuildVariant { tag, from: VariantSource::IndexUrl, span, source });
     }
 }

@@ -26,7 +26,7 @@ pub fn parse_requirement(text: &str, span: Span, knowledge: Knowledge) -> Option
     {
         let url = url.trim();
         let mut found = parse_wheel(url, span, knowledge).unwrap_or_else(|| built_from_reference(url, span));
-        (found.name, found.extras) = parse_name_and_extras(name.trim())?;
+        (found.requirement.name, found.requirement.extras) = parse_name_and_extras(name.trim())?;
         return Some(found);
     }
     if text.contains('/') || text.to_ascii_lowercase().ends_with(".whl") {
@@ -36,8 +36,9 @@ pub fn parse_requirement(text: &str, span: Span, knowledge: Knowledge) -> Option
     let end = text.find(['=', '<', '>', '!', '~', ' ']).unwrap_or(text.len());
     let (name, extras) = parse_name_and_extras(text[..end].trim())?;
     let version = parse_specifier(text[end..].trim());
-    let mut found = PackageInstall { name, extras, version, ..pip_package("", span) };
-    found.variant = local_variant(&found.version, span);
+    let mut found = PackageInstall::new(PackageManager::Pip, name, version, span);
+    found.requirement.extras = extras;
+    found.variant = local_variant(&found.requirement.version, span);
     Some(found)
 }
 
@@ -60,7 +61,9 @@ fn parse_git_requirement(text: &str, span: Span, knowledge: Knowledge) -> Option
     };
     let why = Cause::BuiltFromSources { path: path.to_owned() };
     let indexes = IndexSelection::Unknown(why.clone());
-    Some(PackageInstall { extras, version: PackageVersion::Unresolved(why), indexes, ..pip_package(&name, span) })
+    let mut found = PackageInstall::new(PackageManager::Pip, name, PackageVersion::Unresolved(why), span);
+    found.requirement.extras = extras;
+    Some(found.with_indexes(indexes))
 }
 
 /// Parses the URL of a wheel with an unknown beginning: the file name contains the version, but no index determines
@@ -71,12 +74,12 @@ pub(super) fn parse_partial_wheel_url(raw: &str, span: Span, knowledge: Knowledg
     let word = raw.trim_matches(['"', '\'']).to_owned();
     let indexes = match &found.variant {
         None => IndexSelection::Unknown(Cause::WheelAddressNotKnown { word }),
-        Some(_) if knowledge.has_variants(&found.name) && !is_index_path(&path) => {
+        Some(_) if knowledge.has_variants(&found.requirement.name) && !is_index_path(&path) => {
             IndexSelection::Unknown(Cause::OutsideIndex { address: word })
         }
         Some(_) => IndexSelection::Default,
     };
-    Some(PackageInstall { indexes, ..found })
+    Some(found.with_indexes(indexes))
 }
 
 /// File extensions of the archives that pip builds packages from.
@@ -132,23 +135,7 @@ fn remote_place(address: &str) -> Option<&str> {
 
 /// Returns a pip package of any version, with all other fields at their defaults.
 pub(super) fn pip_package(name: &str, span: Span) -> PackageInstall {
-    PackageInstall {
-        manager: PackageManager::Pip,
-        name: PackageName::python(name),
-        extras: Vec::new(),
-        version: PackageVersion::any(),
-        variant: None,
-        indexes: IndexSelection::Default,
-        prerelease: None,
-        upgrade: false,
-        no_deps: false,
-        build: None,
-        channel: None,
-        python: None,
-        span,
-        source: None,
-        conditional: false,
-    }
+    PackageInstall::new(PackageManager::Pip, PackageName::python(name), PackageVersion::any(), span)
 }
 
 /// Returns the build in the local part of an exact version.
@@ -217,15 +204,15 @@ fn parse_wheel(address: &str, span: Span, knowledge: Knowledge) -> Option<Packag
     } else {
         IndexSelection::Default
     };
-    let found = PackageInstall { version: PackageVersion::exact(version), variant, indexes, ..pip_package(name, span) };
+    let found = pip_package(name, span).with_version(PackageVersion::exact(version)).with_indexes(indexes);
+    let found = PackageInstall { variant, ..found };
     // For other packages, the builds are those of what they require.
-    let own_builds = knowledge.has_variants(&found.name);
+    let own_builds = knowledge.has_variants(&found.requirement.name);
     Some(match &found.variant {
         // The wheel at a local path may be a build of one's own with the usual name.
-        Some(_) if own_builds && remote_place(path).is_none() => PackageInstall {
-            indexes: IndexSelection::Unknown(Cause::OutsideIndex { address: path.to_owned() }),
-            ..found
-        },
+        Some(_) if own_builds && remote_place(path).is_none() => {
+            found.with_indexes(IndexSelection::Unknown(Cause::OutsideIndex { address: path.to_owned() }))
+        }
         Some(_) if !own_builds => found,
         _ => mark_outside_index(path, found),
     })
@@ -243,8 +230,9 @@ pub(super) fn parse_direct_reference<'t>(
         return parse_requirement(&format!("{name} @ git+{repository}"), span, knowledge);
     }
     let place = ["url", "file", "path", "directory", "editable"].into_iter().find_map(field)?;
-    let found = parse_wheel(place, span, knowledge).unwrap_or_else(|| built_from_reference(place, span));
-    Some(PackageInstall { name: PackageName::python(name), ..found })
+    let mut found = parse_wheel(place, span, knowledge).unwrap_or_else(|| built_from_reference(place, span));
+    found.requirement.name = PackageName::python(name);
+    Some(found)
 }
 
 /// Returns a package without a name that is built from an archive at a URL, or from the sources at a path.
@@ -254,14 +242,14 @@ fn built_from_reference(place: &str, span: Span) -> PackageInstall {
         return mark_outside_index(place.split(['?', '#']).next().unwrap_or(place), found);
     }
     let why = Cause::BuiltFromSources { path: place.to_owned() };
-    PackageInstall { version: PackageVersion::Unresolved(why.clone()), indexes: IndexSelection::Unknown(why), ..found }
+    found.with_version(PackageVersion::Unresolved(why.clone())).with_indexes(IndexSelection::Unknown(why))
 }
 
 /// Marks a package at a URL outside any index, since its build may differ from that of the index.
 fn mark_outside_index(address: &str, found: PackageInstall) -> PackageInstall {
     if is_outside_index(address) {
         let address = without_credentials(address);
-        PackageInstall { indexes: IndexSelection::Unknown(Cause::OutsideIndex { address }), ..found }
+        found.with_indexes(IndexSelection::Unknown(Cause::OutsideIndex { address }))
     } else {
         found
     }
@@ -305,8 +293,8 @@ fn is_custom_wheel(stem: &str, name: &str, address: &str, knowledge: Knowledge) 
 
 /// Returns a package by name and version, as lock files and project files write it.
 pub(super) fn package_with_version(name: &str, version: PackageVersion, span: Span) -> PackageInstall {
-    let mut found = PackageInstall { version, ..pip_package(name, span) };
-    found.variant = local_variant(&found.version, span);
+    let mut found = pip_package(name, span).with_version(version);
+    found.variant = local_variant(&found.requirement.version, span);
     found
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::dockerfile::{ExpandedText, MappedText};
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::dependency_selection::DependencySelection;
-use crate::install::effects::{InstallEffects, PackageInstall, RequirementFile};
+use crate::install::effects::{InstallEffects, RequirementFile};
 use crate::install::lock_file::{is_pylock_file, read_pylock};
 use crate::install::marker::evaluate_marker;
 use crate::install::package_index::{IndexAddress, IndexOptions, apply_index_option};
@@ -299,8 +299,7 @@ impl RequirementFileReader<'_, '_> {
         } else {
             let name = text.split(['=', '<', '>', '~', '!', '$', '{', '@']).next().unwrap_or("");
             let named = || parse_requirement(name, span, self.around.knowledge);
-            let named =
-                || named().map(|package| PackageInstall { version: PackageVersion::behind_variable(), ..package });
+            let named = || named().map(|package| package.with_version(PackageVersion::behind_variable()));
             parse_partial_wheel_url(text, span, self.around.knowledge).or_else(named)
         };
         let Some(mut package) = read else { return };

@@ -3,7 +3,7 @@
 use crate::install::effects::{InstallEffects, PackageInstall, RequirementFile};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::package::{IndexSelection, PackageManager, PackageName, PackageVersion};
+use crate::model::package::{PackageManager, PackageName, PackageVersion};
 use crate::shell::{Command, Word};
 
 /// Options of apt that take the next word as their value.
@@ -240,23 +240,8 @@ pub(super) fn add_system_package(
     command: &Command,
     found: &mut InstallEffects,
 ) {
-    found.packages.push(PackageInstall {
-        manager: PackageManager::System,
-        name: PackageName::system(name),
-        extras: Vec::new(),
-        version,
-        variant: None,
-        indexes: IndexSelection::Default,
-        prerelease: None,
-        upgrade: false,
-        no_deps: false,
-        build: None,
-        channel: None,
-        python: None,
-        span: word.span,
-        source: None,
-        conditional: command.conditional,
-    });
+    let install = PackageInstall::new(PackageManager::System, PackageName::system(name), version, word.span);
+    found.packages.push(PackageInstall { conditional: command.conditional, ..install });
 }
 
 /// Architectures that a package name may end in, after a dot or a colon.

@@ -1,4 +1,4 @@
-//! Observations of a Dockerfile that were made while its build context was collected, for the first reader.
+//! Cache for observations that are made while a build context is collected; the first reader takes them.
 
 use std::sync::{Mutex, PoisonError};
 

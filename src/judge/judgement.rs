@@ -83,7 +83,7 @@ fn judge_with_inference(
     let (settings, hosts) = (of_start.unwrap_or(settings), hosts_then.as_ref().unwrap_or(hosts));
     let knowledge = settings.knowledge;
     let mut orders = SuppressionState::for_subject(subject, settings);
-    // What is told of an earlier day ran on what there was on that day.
+    // Observations of an earlier day are judged with the hosts of that day.
     let day = observation_day(&subject.content).or(settings.as_of);
     let of_day = (day != settings.as_of).then(|| FleetHosts::for_fleet(AnalysisSettings { as_of: day, ..settings }));
     let hosts = of_day.as_ref().unwrap_or(hosts);

@@ -1,4 +1,4 @@
-//! Subjects for a processor other than an NVIDIA GPU, as their contents or the name of the Dockerfile state.
+//! Images for a processor other than an NVIDIA GPU, recognised by their contents or the name of the Dockerfile.
 
 use crate::judge::AnalysisSubject;
 use crate::knowledge::Knowledge;

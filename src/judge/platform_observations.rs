@@ -110,7 +110,7 @@ pub(super) fn describe_observations(
 pub fn platform_note(content: &SubjectContent, requested: &str) -> Option<String> {
     let list: Vec<(&str, &Observations)> = match content {
         SubjectContent::ByPlatform(list) => list.iter().map(|(name, seen)| (name.as_str(), seen)).collect(),
-        // What a report has of an input for every platform is told of by no name.
+        // In a saved report, observations for all platforms have an empty name, which is not listed.
         SubjectContent::Saved(saved) if saved.dockerfile.is_none() => {
             let named = saved.platforms.iter().filter(|one| !one.platform.is_empty());
             named.map(|one| (one.platform.as_str(), &one.seen)).collect()

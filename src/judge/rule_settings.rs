@@ -141,7 +141,7 @@ fn unused_ignore_message(
         return Some((message, "remove the entry, or set a later date for `until`".to_owned()));
     }
     let page = settings.book.get(rule)?;
-    // What a start-up page says hangs on pools: without all of those that are there, nothing is proved.
+    // Findings of start-up rules depend on pools: without all pools, an ignore is not proven to be unused.
     let open = settings.fleet.built_in || !settings.pools.is_empty();
     let unused = all && !open && !ignore.was_used() && page.persona <= settings.persona;
     let help = if !ignore.pools.is_empty() && is_image_rule(rule, settings) {

@@ -83,7 +83,7 @@ pub struct AnalysisSubject {
     pub kind: SubjectKind,
     /// The digest to which the name of an image resolves.
     pub digest: Option<String>,
-    /// The images behind the name, one a platform.
+    /// The images that the name refers to, one per platform.
     pub images: Vec<model::ImageOf>,
     /// What the reader left out, with locations.
     pub notes: Vec<String>,

@@ -51,7 +51,7 @@ impl<'a> SuppressionState<'a> {
     /// Creates the state for a subject; without comments unless it has a Dockerfile.
     pub(super) fn for_subject(subject: &'a AnalysisSubject, settings: AnalysisSettings<'a>) -> Self {
         let file = match &subject.content {
-            // Where something was seen early no text beside it was read, and nobody has to look into it again.
+            // With cached observations, no other file was read, and there are no comments to apply.
             SubjectContent::Dockerfile { dockerfile, early, .. }
                 if early.is_cached() && dockerfile.is_free_of_notices() =>
             {
@@ -218,7 +218,7 @@ impl<'a> SuppressionState<'a> {
     /// package.
     fn may_hide_gpu_content(&self, source: SourceId, problem: &DockerfileProblem) -> bool {
         let stages = self.file.map_or(&[][..], |(_, dockerfile)| &dockerfile.stages);
-        // What the image stands on is lost with the line.
+        // The unreadable line may be the FROM that names the base image.
         let baseless = stages.iter().any(|stage| stage.base.text().is_empty() && stage.base_span == problem.span);
         let text = self.settings.sources.get(source).text();
         let line = |at: usize| text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
@@ -248,7 +248,7 @@ impl<'a> SuppressionState<'a> {
         found
     }
 
-    /// Returns the same notices for comments in files and here-documents, each with its text.
+    /// Returns notices on comments in files and here-documents that are invalid or without effect, with their texts.
     fn file_comments_without_effect(
         &self,
         dockerfile: &Dockerfile,

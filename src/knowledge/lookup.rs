@@ -231,7 +231,7 @@ impl Knowledge {
         self.framework_images().iter().find(|row| row.repository == repository && row.tag == tag)
     }
 
-    /// Returns the installers that are missing from the images of a repository.
+    /// Returns the row of the installers, such as pip, that the images of a repository lack.
     pub fn installers_of_repository(self, repository: &str) -> Option<&'static ImageInstallersRow> {
         self.image_installers().iter().find(|row| row.repository == repository)
     }

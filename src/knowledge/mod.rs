@@ -24,6 +24,7 @@ mod printable_rows;
 mod queries;
 mod rows;
 
+/// The knowledge tables, which the build script generates from `rules/knowledge`.
 mod tables {
     include!(concat!(env!("OUT_DIR"), "/tables.rs"));
 }

@@ -102,13 +102,13 @@ by_name! {
     library_wheels_of: LibraryWheelRow in |all| all.library_wheels();
     /// Where a distribution calls CUDA and does not say which: one row, or none.
     gpu_packages_of: GpuPackageRow in |all| all.gpu_packages();
-    /// Where a distribution brings no CUDA library: one row, or none.
+    /// Whether a distribution contains no CUDA library: one row if so, otherwise none.
     library_free_of: PackageWithoutCudaRow in |all| all.packages_without_cuda_libraries();
     /// For which Pythons a distribution with GPU code has wheels.
     wheel_pythons_of: WheelPythonRow in |all| all.wheel_pythons();
     /// For which processors and Pythons a distribution has wheels, beside those.
     platform_wheels_of: PlatformWheelRow in |all| all.platform_wheels();
-    /// What a distribution and its extras bring along.
+    /// The dependencies with GPU code of a distribution and of its extras.
     brought_of: DependencyRow in |all| all.dependencies_with_gpu_code();
 }
 

@@ -21,7 +21,7 @@ pub struct LayerSummary {
     pub entries: BTreeMap<String, EntrySummary>,
     /// Paths that this layer takes away from the layers below.
     pub whiteouts: Vec<String>,
-    /// Directories of which nothing from below is left; empty for the root.
+    /// Directories whose contents in the layers below are hidden; empty for the root.
     pub opaque: Vec<String>,
     /// Every name of this layer as a number, sorted: whatever has that name below is replaced.
     pub(super) names: Vec<u64>,
@@ -47,7 +47,7 @@ impl LayerSummary {
 /// The data extracted from one entry of a layer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntrySummary {
-    /// The path as it stands in the archive, where that is another one.
+    /// The path in the archive, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<String>,
     /// What it is.

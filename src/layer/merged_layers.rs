@@ -73,7 +73,8 @@ impl MergedLayers {
         })
     }
 
-    /// Returns the entry at a path with the content of its origin.
+    /// Returns the entry at a path, with the content that it has in the layer it comes from; `None` if that layer lacks
+    /// it.
     fn image_entry<'a>(&'a self, path: &'a str, place: &'a EntryOrigin) -> Option<ImageEntry<'a>> {
         let named = self.layers.get(place.layer)?.entries.get(path)?;
         let kind = &self.layers.get(place.home.0)?.entries.get(&*place.home.1)?.kind;

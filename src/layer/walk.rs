@@ -20,7 +20,7 @@ use crate::layer::{archive_path, file_content, pax, tar_header};
 
 /// Reads a layer from its compressed bytes to their end, and returns its summary.
 ///
-/// `watch` is told of progress several times for each megabyte, and ends the reading by breaking off.
+/// `watch` is called with the progress several times per megabyte, and can stop the reading with `Break`.
 pub fn read_layer(
     packed: impl Read,
     descriptor: &LayerDescriptor,

@@ -560,7 +560,7 @@ impl Cause {
         Self::Recorded { kind: RecordedKind::parse(&reason), reason, remedy: remedy.into() }
     }
 
-    /// A file that was not read, for a reason of its own.
+    /// Creates the cause for a file that was not read because of another cause.
     pub fn file_not_read(path: &str, because: Self) -> Self {
         Self::FileNotRead { path: path.to_owned(), because: Box::new(because) }
     }
@@ -629,7 +629,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// A reason that is a sentence of its own.
+    /// Creates an explanation that consists of a complete sentence.
     pub fn plain(reason: impl Into<String>) -> Self {
         Self { subject: None, reason: reason.into(), title: None }
     }
@@ -654,7 +654,7 @@ impl fmt::Display for Explanation {
 }
 
 impl Cause {
-    /// The cause in parts.
+    /// Returns the explanation of the cause: its title, the unknown subject and the reason.
     pub fn explain(&self) -> Explanation {
         let reason = || Explanation::plain(self.reason());
         let titled = |title: String, rest: Option<&str>| Explanation {

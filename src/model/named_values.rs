@@ -16,7 +16,7 @@ macro_rules! named_values {
             /// All values, in their order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// Returns the name in reports.
+            /// Returns the name of the value in reports.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }

@@ -122,7 +122,7 @@ fn build_config(about: EngineImageJson, steps: Vec<EngineHistoryEntry>) -> Resul
     }
     let layer = |digest: &String| Descriptor { digest: digest.clone(), ..Descriptor::default() };
     let layers: Vec<Descriptor> = diff_ids.iter().map(layer).collect();
-    // Nobody says which steps made no layer: those that did have a size, and where their numbers differ nobody is told.
+    // Which steps made a layer is not stated: those with a size did. If the numbers differ, no layer gets a step.
     let step = |step: EngineHistoryEntry| RawHistory {
         created: None,
         created_by: step.created_by,

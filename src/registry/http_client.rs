@@ -327,7 +327,7 @@ pub(crate) fn connection_problem(error: reqwest::Error) -> PullProblem {
         source = error.source();
     }
     let text = error_chain(&error);
-    // What stands but does not speak HTTP will not do so the next time.
+    // A server that is reached but does not speak HTTP will not do so at the next attempt either.
     if made && !text.contains("invalid HTTP") {
         PullProblem::Cut { error: text, tries: 1 }
     } else {
@@ -335,8 +335,8 @@ pub(crate) fn connection_problem(error: reqwest::Error) -> PullProblem {
     }
 }
 
-/// Returns what is wrong with a connection, by the message of the TLS library: the errors of the HTTP client contain it
-/// as text.
+/// Returns what is wrong with a connection, from the message of the TLS library, which is part of the error text of
+/// the HTTP client.
 fn connection_fault(text: &str) -> ConnectionFault {
     if text.contains("UnknownIssuer") {
         ConnectionFault::UnknownIssuer

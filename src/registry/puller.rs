@@ -111,7 +111,7 @@ impl Puller {
 
     /// Reads the config of an image for each requested platform that exists; for all platforms if none is requested.
     ///
-    /// Blocks, and belongs on a thread of no other runtime.
+    /// Blocks, so it must not be called on a thread of another async runtime.
     pub fn open(&self, source: &ImageSource, requested: &[Platform]) -> Result<OpenedImages, PullError> {
         self.open_images(source, requested, true)
     }
@@ -272,7 +272,7 @@ impl LayerBlobs {
     /// Opens a layer as it is stored: compressed as its media type or, in an archive, its first bytes indicate.
     ///
     /// Nothing is asked before the first read; a read that fails carries a `PullError`. The bytes are never more than
-    /// the layer's size; that they have its digest is for the reader to check. Belongs on a thread of no runtime.
+    /// the size of the layer; the reader must check their digest. Must not be called on a thread of an async runtime.
     pub fn layer_reader(&self, layer: &Layer) -> Result<Box<dyn Read + Send>, PullError> {
         match &*self.store {
             ImageStore::Registry(kept) => {
@@ -432,7 +432,7 @@ fn requires_tls(problem: &PullProblem) -> bool {
     }
 }
 
-/// Number of bytes that a stream must deliver within the time of `slowest` in the limits.
+/// Number of bytes over which the speed of a download is measured; each must arrive within the limit `slowest`.
 const RATE_WINDOW_BYTES: u64 = 1 << 20;
 
 /// A piece of a layer's bytes.
@@ -583,7 +583,7 @@ impl LayerStream {
         let response = match self.client.open_layer(&self.layer.digest, self.at).await {
             Ok(response) => response,
             Err(problem @ PullProblem::Cut { .. }) => return self.record_break(problem).await,
-            // A try of its own: the connection may be refused while a server comes up again.
+            // This counts as a separate attempt: a restarting server may refuse connections.
             Err(problem @ (PullProblem::Transport { .. } | PullProblem::Slow { .. })) if self.breaks > 0 => {
                 return self.record_break(problem).await;
             }

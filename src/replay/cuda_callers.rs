@@ -10,7 +10,7 @@ use crate::replay::gpu_request::VISIBLE_DEVICES_VARIABLE;
 use crate::replay::granted_capabilities::requests_no_libcuda;
 use crate::replay::{Basis, Citation, Replay, StartStep, StepRecord, StepResult, libraries};
 
-/// Source for whether a build has CUDA.
+/// Citation for whether a build has CUDA.
 pub(super) const BUILD_CITATION: Citation = Citation(
     "the CUDA of a build is part of its version, its image or its description; a program built without CUDA needs no driver",
 );

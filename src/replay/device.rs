@@ -18,41 +18,42 @@ use crate::replay::{
     StepResult, libraries, loader, mount, requirement,
 };
 
-/// Source of the rules for device requests.
-const DEVICES: Citation = Citation(
+/// Citation for the rules for device requests.
+const DEVICE_REQUEST_CITATION: Citation = Citation(
     "nvidia-container-toolkit v1.20.0, internal/config/image/cuda_image.go and internal/modifier; moby docker-v29.2.0, daemon/devices_nvidia_linux.go; k8s-device-plugin 1b826ac, internal/plugin/server.go",
 );
-/// Source of the rule that the hook of `--gpus` needs the legacy mode.
-const HOOK: Citation =
+/// Citation for the rule that the hook of `--gpus` needs the legacy mode.
+const LEGACY_MODE_HOOK_CITATION: Citation =
     Citation("nvidia-container-toolkit v1.20.0, cmd/nvidia-container-runtime-hook/hook_config.go, assertModeIsLegacy");
-/// Source of the rules of enroot.
-const ENROOT: Citation = Citation("enroot v4.1.2, conf/hooks/98-nvidia.sh");
-/// Source of the rules for driver capabilities.
-const CAPABILITIES: Citation = Citation(
+/// Citation for the rules of enroot.
+const ENROOT_CITATION: Citation = Citation("enroot v4.1.2, conf/hooks/98-nvidia.sh");
+/// Citation for the rules for driver capabilities.
+const CAPABILITIES_CITATION: Citation = Citation(
     "nvidia-container-toolkit v1.20.0, cmd/nvidia-container-runtime-hook/container_config.go and internal/config/image/capabilities.go; libnvidia-container v1.20.0 (3e42819), src/options.h",
 );
 
-/// Source of the rules of toolkits that compare the capabilities as a string.
-const CAPABILITIES_AS_TEXT: Citation = Citation(
+/// Citation for toolkits that compare the capabilities as a string.
+const CAPABILITIES_AS_TEXT_CITATION: Citation = Citation(
     "nvidia-container-toolkit v1.13.5, cmd/nvidia-container-runtime-hook/container_config.go and capabilities.go: the value is compared as a string",
 );
-/// Source of the rules of toolkits that read the capabilities one by one.
-const CAPABILITIES_BY_NAME: Citation = Citation(
+/// Citation for toolkits that read the capabilities one by one.
+const CAPABILITIES_BY_NAME_CITATION: Citation = Citation(
     "nvidia-container-toolkit v1.6.0, cmd/nvidia-container-toolkit/container_config.go, main.go and capabilities.go",
 );
-/// Source of the rule of toolkits that pass the device list on unchanged.
-const DEVICES_AS_WRITTEN: Citation = Citation(
+/// Citation for toolkits that pass the device list on unchanged.
+const UNCHANGED_DEVICE_LIST_CITATION: Citation = Citation(
     "nvidia-container-toolkit v1.11.0, internal/config/image/cuda_image.go, DevicesFromEnvvars; libnvidia-container 1aea987, src/cli/common.c, select_devices",
 );
-/// Source of the rule that refuses the device variable in an unprivileged container.
-const FORBIDDEN: Citation = Citation("nvidia-container-toolkit v1.4.0, pkg/container_config.go, getDevices");
+/// Citation for the rule that refuses the device variable in an unprivileged container.
+const FORBIDDEN_REQUEST_CITATION: Citation =
+    Citation("nvidia-container-toolkit v1.4.0, pkg/container_config.go, getDevices");
 
-/// Source of the rules for `CUDA_VISIBLE_DEVICES`.
-const VISIBLE_DEVICES_RULE: Citation =
+/// Citation for the rules for `CUDA_VISIBLE_DEVICES`.
+const CUDA_VISIBLE_DEVICES_CITATION: Citation =
     Citation("CUDA C++ Programming Guide 13.4, CUDA Environment Variables: CUDA_VISIBLE_DEVICES");
 
-/// Source of the rule that adds `/dev/nvidia-uvm` only for the compute capability.
-const UVM: Citation = Citation(
+/// Citation for the rule that adds `/dev/nvidia-uvm` only for the compute capability.
+const UVM_DEVICE_CITATION: Citation = Citation(
     "libnvidia-container 077f498, src/nvc_mount.c, nvc_driver_mount: without compute no device but those of the driver's own major number, so no /dev/nvidia-uvm",
 );
 
@@ -65,10 +66,10 @@ pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
     let env = replay.environment();
     let GpuRequest { kind, facts } = replay.container_request();
     let cite = match kind {
-        GpuRequestKind::Forbidden => FORBIDDEN,
-        _ if host.devices == DeviceSource::Enroot => ENROOT,
-        _ if reads_value_verbatim(host) => DEVICES_AS_WRITTEN,
-        _ => DEVICES,
+        GpuRequestKind::Forbidden => FORBIDDEN_REQUEST_CITATION,
+        _ if host.devices == DeviceSource::Enroot => ENROOT_CITATION,
+        _ if reads_value_verbatim(host) => UNCHANGED_DEVICE_LIST_CITATION,
+        _ => DEVICE_REQUEST_CITATION,
     };
     let record = |result| StepRecord::new(StartStep::Devices, result, facts.into_iter().flatten(), cite);
     let wrong_mode = host.devices == DeviceSource::Hook && host.mode != Mode::Legacy;
@@ -77,7 +78,7 @@ pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
         let result = StepResult::Stops(ReplayFailure::refused(RefusalReason::Hook));
         let fields = [PoolField::Launch, PoolField::Mode, PoolField::Gpu].map(Basis::Pool);
         let option = Basis::Entry(PoolEntry::Option(ToolkitOptions::MODE));
-        StepRecord::new(StartStep::Devices, result, fields.into_iter().chain([option]), HOOK)
+        StepRecord::new(StartStep::Devices, result, fields.into_iter().chain([option]), LEGACY_MODE_HOOK_CITATION)
     };
     if wrong_mode && !reads_first {
         return by_mode();
@@ -90,7 +91,7 @@ pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
             StartStep::Devices,
             result,
             [env.basis(name), Basis::Pool(PoolField::Privileged)],
-            CAPABILITIES,
+            CAPABILITIES_CITATION,
         );
     }
     // The hook does not look at its mode where nothing is asked, and reads the words before it does.
@@ -103,7 +104,7 @@ pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
             StartStep::Devices,
             result,
             [env.basis(NVIDIA_DRIVER_CAPABILITIES), Basis::Pool(PoolField::Mode)],
-            CAPABILITIES,
+            CAPABILITIES_CITATION,
         );
     }
     match visible_gpus(env, host) {
@@ -113,17 +114,17 @@ pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
                 StartStep::Devices,
                 result,
                 [env.basis(CUDA_VISIBLE_DEVICES)],
-                VISIBLE_DEVICES_RULE,
+                CUDA_VISIBLE_DEVICES_CITATION,
             );
         }
         Some(VisibleGpus::Unknown) => {
             let facts = [env.basis(CUDA_VISIBLE_DEVICES), Basis::Pool(PoolField::Gpu)];
-            return StepRecord::new(StartStep::Devices, StepResult::Unknown, facts, VISIBLE_DEVICES_RULE);
+            return StepRecord::new(StartStep::Devices, StepResult::Unknown, facts, CUDA_VISIBLE_DEVICES_CITATION);
         }
         Some(VisibleGpus::None | VisibleGpus::Some) | None => {}
     }
     if let Some(missing) = env.unknown_set_variable(CUDA_VISIBLE_DEVICES).filter(|_| kind == GpuRequestKind::Gpus) {
-        return StepRecord::new(StartStep::Devices, StepResult::Unknown, [missing], VISIBLE_DEVICES_RULE);
+        return StepRecord::new(StartStep::Devices, StepResult::Unknown, [missing], CUDA_VISIBLE_DEVICES_CITATION);
     }
     if kind == GpuRequestKind::Nothing {
         let (result, library) = result_without_devices(replay);
@@ -132,7 +133,7 @@ pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
     record(match kind {
         GpuRequestKind::Gpus => StepResult::Passes(StartRoute::Native),
         GpuRequestKind::UnknownVariable | GpuRequestKind::UnknownDevice => StepResult::Unknown,
-        // No driver library is put in either, and that was told above.
+        // No driver library is mounted either; that case was handled above.
         GpuRequestKind::Nothing => StepResult::NotApplicable,
         // Words that are no capability stop the hook before anybody looks for the device.
         GpuRequestKind::Missing | GpuRequestKind::Mixed
@@ -156,7 +157,7 @@ pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
 
 /// Returns the result of a program that gets neither a device nor a library of the host. With a libcuda of the image
 /// the error is that there is no device, without one that there is no driver. A stub that the loader finds, or a
-/// library that it misses, is reported by another step.
+/// library that it does not find, is reported by another step.
 fn result_without_devices(replay: Replay<'_>) -> (StepResult, Option<Basis>) {
     if libraries::stops_in_loader(replay) {
         return (StepResult::NotApplicable, None);
@@ -176,7 +177,7 @@ fn result_without_compute(replay: Replay<'_>) -> (StepResult, Option<Basis>) {
     let (codes, library) = match loader::image_libcuda(replay) {
         ImageLibcuda::Nothing => (CudaErrorCodes::certain(35), None),
         ImageLibcuda::Stub => return (StepResult::NotApplicable, None),
-        // The driver's own library works where something else brings that device: who starts it knows.
+        // A libcuda of the same version works if the user adds that device in another way, which is unknown.
         ImageLibcuda::Driver(own, library)
             if own.is_none() || replay.host.driver.is_none() || own == replay.host.driver =>
         {
@@ -271,11 +272,11 @@ fn has_refused_capabilities(replay: Replay<'_>) -> bool {
 pub(super) fn capabilities_step(replay: Replay<'_>) -> StepRecord {
     let env = replay.environment();
     let cite = match capability_reading(replay.host) {
-        _ if replay.host.devices == DeviceSource::Enroot => ENROOT,
-        _ if replay.host.toolkit.is_none() => CAPABILITIES,
-        DriverCapabilitySyntax::Set => CAPABILITIES,
-        DriverCapabilitySyntax::Text => CAPABILITIES_AS_TEXT,
-        DriverCapabilitySyntax::Words => CAPABILITIES_BY_NAME,
+        _ if replay.host.devices == DeviceSource::Enroot => ENROOT_CITATION,
+        _ if replay.host.toolkit.is_none() => CAPABILITIES_CITATION,
+        DriverCapabilitySyntax::Set => CAPABILITIES_CITATION,
+        DriverCapabilitySyntax::Text => CAPABILITIES_AS_TEXT_CITATION,
+        DriverCapabilitySyntax::Words => CAPABILITIES_BY_NAME_CITATION,
     };
     let decided = [
         env.basis(NVIDIA_DRIVER_CAPABILITIES),
@@ -299,7 +300,12 @@ pub(super) fn capabilities_step(replay: Replay<'_>) -> StepRecord {
         GrantedCapabilities::Set(_) => {
             let (result, library) = result_without_compute(replay);
             let facts = decided.into_iter().chain(library);
-            return StepRecord::new(StartStep::Capabilities, result, facts, if library.is_some() { UVM } else { cite });
+            return StepRecord::new(
+                StartStep::Capabilities,
+                result,
+                facts,
+                if library.is_some() { UVM_DEVICE_CITATION } else { cite },
+            );
         }
     };
     StepRecord::new(StartStep::Capabilities, result, decided, cite)

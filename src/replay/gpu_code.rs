@@ -14,13 +14,13 @@ use crate::replay::{
     StepRecord, StepResult, libraries, minimum_capability,
 };
 
-/// Source of the rules for binary and PTX compatibility.
-const CODE: Citation = Citation(
+/// Citation for the rules for binary and PTX compatibility.
+const CODE_COMPATIBILITY_CITATION: Citation = Citation(
     "CUDA C++ Programming Guide 13.4, Binary and PTX Compatibility; NVIDIA CUDA Compatibility guide, edition 615",
 );
 
-/// Source of the targets that a CUDA toolkit compiles for.
-const COMPILER_TARGETS: Citation = Citation("ptxas of that toolkit: the targets that it compiles to");
+/// Citation for the targets that a CUDA toolkit compiles for.
+const COMPILER_TARGETS_CITATION: Citation = Citation("ptxas of that toolkit: the targets that it compiles to");
 
 /// Variable that, set to 1, disables the compilation of PTX.
 const DISABLE_PTX_JIT: &str = "CUDA_DISABLE_PTX_JIT";
@@ -54,7 +54,7 @@ pub(super) fn gpu_code_step(replay: Replay<'_>, loaded: &LoadedLibcuda) -> StepR
         .filter(|name| is_variable_on(replay, name))
         .map(|name| replay.environment().basis(name));
     let facts = [Basis::Image(fact.id), Basis::Pool(PoolField::Gpu)].into_iter().chain(switches).chain(row);
-    let record = |result| StepRecord::new(StartStep::Code, result, facts.clone(), CODE);
+    let record = |result| StepRecord::new(StartStep::Code, result, facts.clone(), CODE_COMPATIBILITY_CITATION);
     let code = match &fact.state {
         ValueState::Known(code) => code,
         ValueState::Absent { .. } => return record(StepResult::NotApplicable),
@@ -74,7 +74,7 @@ pub(super) fn gpu_code_step(replay: Replay<'_>, loaded: &LoadedLibcuda) -> StepR
                 });
             };
             let more = [Basis::Image(replay.component.cuda.id), Basis::Pool(PoolField::Gpu), Basis::Row(row)];
-            return StepRecord::new(StartStep::Code, result, more, COMPILER_TARGETS);
+            return StepRecord::new(StartStep::Code, result, more, COMPILER_TARGETS_CITATION);
         }
     };
     if needs_no_gpu_code(replay, loaded) {
@@ -106,7 +106,7 @@ pub(super) fn gpu_code_step(replay: Replay<'_>, loaded: &LoadedLibcuda) -> StepR
     let more = [Basis::Image(replay.component.cuda.id), Basis::Pool(PoolField::Driver)];
     let from_compat =
         matches!(loaded.source, Some(LibcudaSource::Compat(_))).then_some(Basis::Image(replay.image.compat.id));
-    StepRecord::new(StartStep::Code, found, facts.chain(more).chain(from_compat), CODE)
+    StepRecord::new(StartStep::Code, found, facts.chain(more).chain(from_compat), CODE_COMPATIBILITY_CITATION)
 }
 
 /// Whether no GPU code is loaded: there is no libcuda, or the component falls back to the CPU because a library is
@@ -193,7 +193,7 @@ fn is_unlisted_build(replay: Replay<'_>) -> bool {
     !release.zip(text(build)).is_some_and(|(row, build)| listed(row, build))
 }
 
-/// Returns the stop of a component without code for the GPU.
+/// Returns the step result for a component that has no code for the GPU: the start fails.
 fn stop_without_code(replay: Replay<'_>) -> StepResult {
     StepResult::Stops(ReplayFailure::new(Outcome::NoKernelImage, CudaErrorCodes::certain(no_code_error(replay))))
 }
@@ -205,8 +205,8 @@ fn no_code_error(replay: Replay<'_>) -> u16 {
     runtime.map_or(codes.no_code, |runtime| replay.knowledge.error_code_in(codes.no_code, *runtime))
 }
 
-/// Returns the stop of a component whose code for the GPU is disabled by a variable. NVIDIA documents a separate code
-/// for disabled PTX; which of the two codes occurs was not measured.
+/// Returns the step result for a component whose code for the GPU is disabled by a variable: the start fails. NVIDIA
+/// documents a separate code for disabled PTX; which of the two codes occurs was not measured.
 fn stop_with_disabled_code(replay: Replay<'_>) -> StepResult {
     let code = no_code_error(replay);
     let possible = DISABLED_PTX_CODES
@@ -328,7 +328,7 @@ pub(super) struct PartlyCoveredLibrary<'a> {
     pub(super) without_ptx: bool,
 }
 
-/// Returns the first library of which the GPU runs only some code containers.
+/// Returns the first library of which the GPU can run only some code containers.
 pub(super) fn find_partly_covered_library<'a>(
     replay: Replay<'a>,
     loaded: &LoadedLibcuda,

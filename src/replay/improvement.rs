@@ -1,7 +1,7 @@
 //! Improvements: whether it is certain, before every host is replayed, that a change does not improve a start.
 //!
-//! A search tries many changes, and most of them help nowhere. The hosts that have told so before are asked first, and
-//! nothing more is asked once the answer is certain.
+//! A search tries many changes, and most of them help nowhere. Hosts that showed this before are replayed first,
+//! and no further host is replayed once the answer is certain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ pub enum ImprovementGoal {
     Better(BTreeSet<StartStep>),
 }
 
-/// The goal for one pool, and the indices of the hosts that first showed that it is missed.
+/// The goal for one pool, and the indices of the hosts that are replayed first because they decided an earlier image.
 #[derive(Clone, Debug)]
 struct PoolGoal {
     sought: ImprovementGoal,

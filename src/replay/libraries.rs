@@ -11,10 +11,11 @@ use crate::replay::{
     loader,
 };
 
-/// Source of the rule that needed libraries are resolved at start.
-const AT_START: Citation = Citation("ld.so(8): what a program needs is resolved before its first instruction");
-/// Source of the rules for libraries that are opened later.
-const LATER: Citation = Citation(
+/// Citation for the rule that needed libraries are resolved at start.
+const NEEDED_AT_START_CITATION: Citation =
+    Citation("ld.so(8): what a program needs is resolved before its first instruction");
+/// Citation for the rules for libraries that are opened later.
+const OPENED_LATER_CITATION: Citation = Citation(
     "dlopen(3); libnvidia-container v1.20.0 (3e42819), src/nvc_info.c and src/options.h: the libraries of each capability",
 );
 
@@ -33,19 +34,19 @@ pub(super) enum LibraryAvailability {
 /// Replays the libraries step: whether the libraries that the component needs to start are available.
 pub(super) fn libraries_step(replay: Replay<'_>) -> StepRecord {
     let Some(fact) = component_needs(replay).map(|needs| &needs.at_start) else {
-        return not_applicable(StartStep::Libraries, AT_START);
+        return not_applicable(StartStep::Libraries, NEEDED_AT_START_CITATION);
     };
     if fact.is_unknown() {
-        return library_record(replay, StartStep::Libraries, StepResult::Unknown, fact, &[], AT_START);
+        return library_record(replay, StartStep::Libraries, StepResult::Unknown, fact, &[], NEEDED_AT_START_CITATION);
     }
-    let Some(list) = fact.known() else { return not_applicable(StartStep::Libraries, AT_START) };
+    let Some(list) = fact.known() else { return not_applicable(StartStep::Libraries, NEEDED_AT_START_CITATION) };
     let result = match worst_availability(replay, list) {
         LibraryAvailability::No => StepResult::Stops(ReplayFailure::new(Outcome::LibraryMissing, CudaErrorCodes::NONE)),
         LibraryAvailability::Unfound => StepResult::Unknown,
         LibraryAvailability::Unseen => StepResult::NotSeen,
         LibraryAvailability::Yes => StepResult::Passes(StartRoute::Native),
     };
-    library_record(replay, StartStep::Libraries, result, fact, list, AT_START)
+    library_record(replay, StartStep::Libraries, result, fact, list, NEEDED_AT_START_CITATION)
 }
 
 /// Whether the loader certainly stops the program before it can use a GPU.
@@ -53,7 +54,7 @@ pub(super) fn stops_in_loader(replay: Replay<'_>) -> bool {
     matches!(libraries_step(replay).result, StepResult::Stops(_))
 }
 
-/// Whether the first library that the loader misses belongs to the driver.
+/// Whether the first library that the loader does not find belongs to the driver.
 pub(super) fn lacks_driver_library(replay: Replay<'_>) -> bool {
     first_missing_library(replay).is_some_and(|library| matches!(library.provider, LibraryProvider::Driver(_)))
 }
@@ -68,9 +69,9 @@ pub(super) fn first_missing_library(replay: Replay<'_>) -> Option<&RequiredLibra
 /// start; but a component that then falls back to the CPU stops here, on a node that has GPUs for it.
 pub(super) fn opened_later_step(replay: Replay<'_>) -> StepRecord {
     let Some(fact) = component_needs(replay).map(|needs| &needs.at_run_time) else {
-        return not_applicable(StartStep::OpenedLater, LATER);
+        return not_applicable(StartStep::OpenedLater, OPENED_LATER_CITATION);
     };
-    let Some(list) = fact.known() else { return not_applicable(StartStep::OpenedLater, LATER) };
+    let Some(list) = fact.known() else { return not_applicable(StartStep::OpenedLater, OPENED_LATER_CITATION) };
     let result = match worst_availability(replay, list) {
         LibraryAvailability::No if lacks_only_unlocated(replay, list) => StepResult::NotSeen,
         LibraryAvailability::No if falls_back_to_cpu(replay) => {
@@ -80,7 +81,7 @@ pub(super) fn opened_later_step(replay: Replay<'_>) -> StepRecord {
         LibraryAvailability::Unseen | LibraryAvailability::Unfound => StepResult::NotSeen,
         LibraryAvailability::Yes => StepResult::Passes(StartRoute::Native),
     };
-    library_record(replay, StartStep::OpenedLater, result, fact, list, LATER)
+    library_record(replay, StartStep::OpenedLater, result, fact, list, OPENED_LATER_CITATION)
 }
 
 /// Whether the component falls back to the CPU on every node: on a base without CUDA, libraries of the image are

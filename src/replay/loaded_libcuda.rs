@@ -63,7 +63,7 @@ impl<'a> LoadedLibcuda<'a> {
         Self { source: Some(LibcudaSource::Image(&library.path)), version: library.version, cuda, ..Self::UNKNOWN }
     }
 
-    /// Returns the ELF note, if it is a compat library that has one.
+    /// Returns the ELF note of a compat library, if it has one; `None` for any other libcuda.
     pub fn elf_note(&self) -> Option<&'a CompatNote> {
         match self.source {
             Some(LibcudaSource::Compat(library)) => library.note.as_ref(),

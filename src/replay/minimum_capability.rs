@@ -5,8 +5,8 @@ use crate::model::fact::{FactId, MinimumCapability};
 use crate::model::outcome::Outcome;
 use crate::replay::{Basis, Citation, CudaErrorCodes, Replay, ReplayFailure, StartStep, StepRecord, StepResult};
 
-/// Source of the lowest supported compute capability.
-const SUPPORT_STATEMENT: Citation = Citation("the project's statement about supported GPUs");
+/// Citation for the lowest supported compute capability.
+const SUPPORT_STATEMENT_CITATION: Citation = Citation("the project's statement about supported GPUs");
 
 /// Returns what is known about the lowest compute capability that the component supports.
 pub(super) fn minimum_capability_of(replay: Replay<'_>) -> Option<&MinimumCapability> {
@@ -27,7 +27,7 @@ pub(super) fn minimum_capability_step(replay: Replay<'_>) -> Option<StepRecord> 
     };
     let facts = [Basis::Image(floor.lowest.id), Basis::Pool(PoolField::Gpu)];
     let row = replay.host.gpu.as_ref().and_then(|gpu| gpu.row).map(Basis::Row);
-    Some(StepRecord::new(StartStep::Code, result, facts.into_iter().chain(row), SUPPORT_STATEMENT))
+    Some(StepRecord::new(StartStep::Code, result, facts.into_iter().chain(row), SUPPORT_STATEMENT_CITATION))
 }
 
 /// Returns the fact, the reason and the advice where it is unknown whether the component supports the GPU.

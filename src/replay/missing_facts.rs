@@ -42,11 +42,11 @@ pub fn missing_facts(replay: Replay<'_>, record: &StepRecord) -> Vec<MissingFact
         .iter()
         .filter_map(|basis| match basis {
             Basis::Image(id) => of_image(id),
-            // What code runs is told by the capability, whatever the brand.
+            // The compute capability decides which code runs, whatever the brand.
             Basis::Pool(PoolField::Gpu) if record.step == StartStep::Code && has_capability(replay) => None,
-            // Which devices there are is told by their number, whatever the GPU.
+            // The number of devices decides this step, whatever the GPU.
             Basis::Pool(PoolField::Gpu) if record.step == StartStep::Devices => None,
-            // A module is told by its CUDA version alone.
+            // For a Jetson module, only its CUDA version decides.
             Basis::Pool(PoolField::Gpu) if record.step == StartStep::UserMode && user_mode::is_jetson(replay) => None,
             // A driver knows capabilities, whatever the brand; and its branch, whatever its CUDA.
             Basis::Pool(field) if record.step == StartStep::GpuKnown => explain_missing_pool_field(replay, field)

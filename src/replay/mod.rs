@@ -1,9 +1,9 @@
 //! Replays the start of an image on a host, step by step, and determines how it ends.
 //!
 //! For one component of an image on one host, the steps that the container runtime, the loader, libcuda
-//! and the CUDA runtime take are gone through on paper, in their order. Each step is a pure function
-//! that passes, stops, cannot tell, or does not apply, and names the facts that decided it. The first
-//! certain stop is the fate, also behind steps that could not be told.
+//! and the CUDA runtime take are simulated in their order. Each step is a pure function
+//! that passes, stops, is unknown, or does not apply, and names the facts that decided it. The first
+//! certain stop is the result, even after steps whose result is unknown.
 //!
 //! Invariant: only this module makes a [`ReplayFailure`].
 

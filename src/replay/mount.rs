@@ -9,23 +9,23 @@ use crate::replay::{
     Basis, Citation, RefusalReason, Replay, ReplayFailure, StartRoute, StartStep, StepRecord, StepResult, loader,
 };
 
-/// Source for mounts under WSL.
+/// Citation for mounts under WSL.
 const WSL_CITATION: Citation = Citation(
     "libnvidia-container v1.20.0 (3e42819), src/utils.c, file_create: a link is an error; nvidia-container-toolkit issues 289 and 371",
 );
-/// Source for the mount of `/dev/nvidia-modeset`.
+/// Citation for the mount of `/dev/nvidia-modeset`.
 const MODESET_CITATION: Citation = Citation(
     "libnvidia-container v1.20.0 (3e42819), src/nvc_info.c, lookup_devices, and its pull request 388; enroot issue 15; dstack issue 4006",
 );
-/// Source for the mount of the firmware directory.
+/// Citation for the mount of the firmware directory.
 const FIRMWARE_CITATION: Citation = Citation(
     "libnvidia-container v1.20.0 (3e42819), src/utils.c, do_path_resolve; nvidia-container-toolkit v1.20.0, tests/e2e/nvidia-container-toolkit_test.go: mount error, path error",
 );
-/// Source for compat libraries in several directories.
+/// Citation for compat libraries in several directories.
 const SCATTERED_COMPAT_CITATION: Citation = Citation(
     "libnvidia-container v1.20.0 (3e42819), src/cli/compat_mode.c, get_compat_library_path: libraries of one directory or none",
 );
-/// Source for all other mounts.
+/// Citation for all other mounts.
 const MOUNT_CITATION: Citation = Citation("libnvidia-container v1.20.0 (3e42819), src/nvc_mount.c");
 
 /// Replays the mount step: whether every file and device of the driver can be mounted.

@@ -9,9 +9,9 @@ use crate::replay::{
     Basis, Citation, CudaErrorCodes, Replay, ReplayFailure, StartRoute, StartStep, StepRecord, StepResult,
 };
 
-/// Source for the choice of a manifest by platform.
+/// Citation for the choice of a manifest by platform.
 const IMAGE_INDEX_CITATION: Citation = Citation("OCI image specification 1.1, image-index.md");
-/// Source for the choice of the toolkit's mode.
+/// Citation for the choice of the toolkit's mode.
 const MODE_CITATION: Citation = Citation(
     "nvidia-container-toolkit v1.20.0, internal/info/auto.go and internal/runtime/runtime_factory.go; CHANGELOG v1.18.0-rc.1",
 );

@@ -104,7 +104,7 @@ fn component_verdict<'a>(
         tried.push(HostOutcome { host, image, component, fate });
         let known = |other: &HostResult<'_>| has_same_result(other, image, component, end);
         if few || !results.iter().any(known) {
-            // Of one that stands for others the steps behind the one that decides are told as well.
+            // For a host that represents others, the steps after the deciding one are recorded, too.
             let whole = matches!(fate, StartupResult::Fails(_)).then(|| shared.replay_all_steps(one));
             let steps = whole.as_ref().unwrap_or(end).steps().copied().collect();
             results.push(HostResult { host, image, component, fate, steps });

@@ -1,10 +1,10 @@
 //! Cache of replay parts that the starts on the hosts of one pool have in common.
 //!
-//! A start-up has two parts, which meet in the libcuda that a program gets. What happens up to it hangs on how the
-//! container is started, and on little of the GPU; what happens behind it on the GPU, its driver and that libcuda. Each
-//! part is kept for all hosts that it cannot tell apart ([`HostEquivalence`]), so that a pool of forty GPUs in
-//! thirty ways is not twelve hundred start-ups; and the first for all images that look alike up to there. What comes out
-//! is what [`replay`](crate::replay::replay) says of each host by itself; builds with debug assertions ask it every time.
+//! A start-up has two parts, separated by the choice of libcuda. The part up to it depends on how the container is
+//! started, and on little of the GPU; the part after it depends on the GPU, the driver and that libcuda. Each is
+//! cached for all hosts that are equivalent in it ([`HostEquivalence`]), so that a pool of forty GPUs in thirty
+//! configurations does not need 1,200 replays; the first part is also shared by equivalent images. The result is
+//! that of [`replay`](crate::replay::replay) for each single host; builds with debug assertions verify this.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hash};
@@ -28,8 +28,8 @@ const REQUIREMENT_PREFIX: &str = "NVIDIA_REQUIRE_";
 /// Name of the GPU's compute capability in a requirement.
 const ARCH_PROPERTY: &str = "arch";
 
-/// How many parts of one kind are cached; a full map is cleared.
-const MAX_CACHED_PARTS: usize = 16_384;
+/// Maximum number of entries in each map of the cache; a full map is cleared.
+const MAX_MAP_ENTRIES: usize = 16_384;
 /// How many kinds of images are cached; a full map is cleared.
 const MAX_CACHED_KINDS: usize = 512;
 
@@ -330,7 +330,7 @@ impl ReplayCache {
 
 /// Inserts a value, and clears a full map first.
 fn insert_bounded<K: Eq + Hash, V>(map: &mut FastMap<K, V>, key: K, value: V) {
-    if map.len() >= MAX_CACHED_PARTS {
+    if map.len() >= MAX_MAP_ENTRIES {
         map.clear();
     }
     map.insert(key, value);

@@ -9,7 +9,7 @@ use crate::replay::{
 
 /// Replays the start of one component on one host.
 ///
-/// The first certain stop decides. The steps behind it are taken where somebody keeps them, and nowhere else.
+/// The first certain stop decides. Later steps are only replayed if the recorder keeps them.
 pub fn replay<R: StepRecorder>(replay: Replay<'_>, record: &mut R) -> StartupResult {
     let replay = replay.with_host(platform::host_in_selected_mode(replay.image, replay.host));
     let mut fate = StartupResult::builder();

@@ -16,22 +16,22 @@ use crate::replay::{
     Basis, Citation, RefusalReason, Replay, ReplayFailure, StartRoute, StartStep, StepRecord, StepResult,
 };
 
-/// Source for the check in legacy mode.
+/// Citation for the check in legacy mode.
 const LEGACY_CITATION: Citation = Citation(
     "libnvidia-container v1.20.0 (3e42819), src/cli/dsl.c, configure.c and cli.h; nvidia-container-toolkit v1.20.0, internal/config/image/cuda_image.go",
 );
-/// Source for the check by the hook of older toolkits.
+/// Citation for the check by the hook of older toolkits.
 const OLD_HOOK_CITATION: Citation = Citation(
     "nvidia-container-toolkit v1.9.0, cmd/nvidia-container-toolkit/container_config.go, getRequirements; libnvidia-container v1.20.0 (3e42819), src/cli/dsl.c, configure.c and cli.h",
 );
-/// Source for the check by enroot.
+/// Citation for the check by enroot.
 const ENROOT_CITATION: Citation = Citation(
     "enroot v4.1.2, conf/hooks/98-nvidia.sh; libnvidia-container v1.20.0 (3e42819), src/cli/dsl.c and configure.c",
 );
-/// Source for the check in csv mode.
+/// Citation for the check in csv mode.
 const CSV_CITATION: Citation =
     Citation("nvidia-container-toolkit v1.20.0, internal/requirements and internal/modifier/csv.go");
-/// Source for the modes that do not check requirements.
+/// Citation for the modes that do not check requirements.
 const UNCHECKED_CITATION: Citation = Citation(
     "nvidia-container-toolkit v1.20.0: checkRequirements is called only from internal/modifier/csv.go (issue 1470)",
 );
@@ -163,7 +163,7 @@ pub(super) fn requirement_skip(replay: Replay<'_>) -> Option<RequirementSkip> {
     }
 }
 
-/// Returns the first fact that is missing to know which requirements there are.
+/// Returns the first missing fact without which the requirements of the container are not known.
 fn missing_requirement_fact(replay: Replay<'_>) -> Option<Basis> {
     let env = replay.environment();
     let GpuRequest { kind, facts } = replay.container_request();
@@ -377,7 +377,7 @@ pub(super) fn refused_requirement(replay: Replay<'_>) -> RefusedRequirement {
         match evaluate_cli_requirement(value, &host) {
             RequirementVerdict::Unsatisfied { message, condition, first_term } => {
                 first = first.take().or_else(|| {
-                    let older = refusal_of_older_check(replay, value, &host, &first_term);
+                    let older = older_toolkit_refusal(replay, value, &host, &first_term);
                     Some(older.unwrap_or(RefusedRequirement { condition, message }))
                 });
             }
@@ -396,9 +396,9 @@ pub(super) fn refused_requirement(replay: Replay<'_>) -> RefusedRequirement {
     })
 }
 
-/// Returns the refusal of an older toolkit for a condition that fails: with the last condition, in later versions
-/// with the first term and without the advice.
-fn refusal_of_older_check(
+/// Returns the refusal message of an older toolkit: the oldest name the last failed condition, later ones the first
+/// term, both without advice. `None` for a current toolkit.
+fn older_toolkit_refusal(
     replay: Replay<'_>,
     requirement: &str,
     host: &RequirementHost,

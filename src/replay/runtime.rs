@@ -12,7 +12,7 @@ use crate::replay::{
     StepRecord, StepResult, libraries, user_mode,
 };
 
-/// Source for minor version compatibility.
+/// Citation for minor version compatibility.
 const MINOR_VERSION_CITATION: Citation =
     Citation("NVIDIA CUDA Compatibility guide, edition 615, Minor Version Compatibility");
 
@@ -62,7 +62,7 @@ pub(super) fn runtime_step(replay: Replay<'_>, loaded: &LoadedLibcuda) -> StepRe
         return StepRecord::new(StartStep::Runtime, StepResult::NotApplicable, facts, MINOR_VERSION_CITATION);
     }
     let (result, row) = match loaded.cuda {
-        // The floors are numbers of discrete drivers: a module's driver is told by its CUDA version alone.
+        // The minimum versions are those of discrete GPUs: for a Jetson driver, only its CUDA version counts.
         Some(supported) => {
             let version = loaded.version.filter(|version| !version.is_branch_only() && !user_mode::is_jetson(replay));
             compare_driver(replay.knowledge, runtime, supported, version)
@@ -145,7 +145,7 @@ fn compare_exact_runtime(
         // Also where the pool declares less than its driver would have.
         _ if supported.major() < runtime.major() => too_old,
         Some(driver) if driver < floor.min_driver && !is_floor_disputed(floor, driver) => too_old,
-        // That a release which nobody has seen keeps to it was not seen either.
+        // Whether a release newer than the tables follows this rule is unknown.
         _ if is_beyond_known_toolkits(knowledge, runtime) => StepResult::Unknown,
         Some(driver) if driver >= floor.min_driver => minor,
         Some(_) => StepResult::Unknown,

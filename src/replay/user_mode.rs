@@ -10,22 +10,22 @@ use crate::replay::{
     StepRecord, StepResult,
 };
 
-/// Source for forward compatibility.
+/// Citation for forward compatibility.
 const FORWARD_COMPAT_CITATION: Citation =
     Citation("NVIDIA CUDA Compatibility guide, edition 615, Forward Compatibility");
-/// Source for the rule that user-mode and kernel-mode driver have the same version.
+/// Citation for the rule that user-mode and kernel-mode driver have the same version.
 const SAME_VERSION_CITATION: Citation = Citation(
     "NVIDIA CUDA Compatibility guide, edition 615: the user-mode driver has the version of the kernel-mode driver",
 );
-/// Source for the architectures that a driver supports.
+/// Citation for the architectures that a driver supports.
 const ARCHITECTURE_CITATION: Citation =
     Citation("NVIDIA data center driver documentation, CUDA toolkit, driver and architecture matrix");
 
-/// Source for the library that Windows drivers since 555 need under WSL.
+/// Citation for the library that Windows drivers since 555 need under WSL.
 const WSL_LIBRARY_CITATION: Citation = Citation(
     "NVIDIA/nvidia-container-toolkit issue 520: Windows drivers since 555 need libnvdxgdmal.so.1, which toolkits mount since 1.14.4; without it cuInit fails with error 500",
 );
-/// Source for a Linux libcuda under WSL.
+/// Citation for the rule that the libcuda of a Linux driver does not work under WSL.
 const LINUX_DRIVER_ON_WSL_CITATION: Citation = Citation(
     "CUDA on WSL user guide, Getting Started with CUDA on WSL 2: libcuda is that of the Windows driver, no Linux driver may take its place; the GPU is /dev/dxg, and there is no /dev/nvidiactl",
 );

@@ -37,8 +37,8 @@ impl FactsDigest {
         })
     }
 
-    /// Returns the digest of bytes, with a byte for the kind of their value.
-    fn of_bytes(kind: u8, bytes: &[u8]) -> Self {
+    /// Returns the digest of a value's bytes, preceded by a byte that identifies its type.
+    fn digest_of_value(kind: u8, bytes: &[u8]) -> Self {
         Self(Sha256::new().chain_update([kind]).chain_update(bytes).finalize().into())
     }
 }
@@ -65,23 +65,23 @@ impl<'de> Visitor<'de> for FactsDigestVisitor {
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<FactsDigest, E> {
-        Ok(FactsDigest::of_bytes(b'b', &[u8::from(value)]))
+        Ok(FactsDigest::digest_of_value(b'b', &[u8::from(value)]))
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<FactsDigest, E> {
-        Ok(FactsDigest::of_bytes(b'i', &value.to_le_bytes()))
+        Ok(FactsDigest::digest_of_value(b'i', &value.to_le_bytes()))
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<FactsDigest, E> {
-        Ok(FactsDigest::of_bytes(b'u', &value.to_le_bytes()))
+        Ok(FactsDigest::digest_of_value(b'u', &value.to_le_bytes()))
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<FactsDigest, E> {
-        Ok(FactsDigest::of_bytes(b'f', &value.to_le_bytes()))
+        Ok(FactsDigest::digest_of_value(b'f', &value.to_le_bytes()))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<FactsDigest, E> {
-        Ok(FactsDigest::of_bytes(b's', value.as_bytes()))
+        Ok(FactsDigest::digest_of_value(b's', value.as_bytes()))
     }
 
     fn visit_unit<E>(self) -> Result<FactsDigest, E> {
@@ -105,14 +105,15 @@ impl<'de> Visitor<'de> for FactsDigestVisitor {
             }
             let FactsDigest(value) = members.next_value()?;
             if value != [0; 32] {
-                let member =
-                    Sha256::new().chain_update(FactsDigest::of_bytes(b'm', name.as_bytes()).0).chain_update(value);
+                let member = Sha256::new()
+                    .chain_update(FactsDigest::digest_of_value(b'm', name.as_bytes()).0)
+                    .chain_update(value);
                 for (byte, own) in all.iter_mut().zip(member.finalize()) {
                     *byte ^= own;
                 }
             }
         }
-        Ok(FactsDigest::of_bytes(b'{', &all))
+        Ok(FactsDigest::digest_of_value(b'{', &all))
     }
 }
 

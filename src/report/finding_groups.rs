@@ -205,7 +205,7 @@ fn merged_pools(findings: &[&Finding]) -> Vec<String> {
     pools
 }
 
-/// Returns what else is unknown, each once; with its pools if it does not apply to all findings.
+/// Returns the other unknown facts that the findings name, each once; with its pools if not all findings name it.
 fn merged_unknowns(findings: &[&Finding], one_image: bool) -> Vec<String> {
     let mut all: Vec<(Vec<&str>, Vec<&str>, Vec<&Finding>)> = Vec::new();
     for finding in findings {

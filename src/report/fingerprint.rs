@@ -48,7 +48,7 @@ impl FingerprintGenerator {
 
     /// Returns the fingerprints of a finding: one for each of its pools, or a single one if it has none.
     ///
-    /// `texts` gives the text at a path of a location; `named` makes of such a path what it is called wherever the
+    /// `texts` returns the text at a path of a location; `named` returns the name of such a path, the same wherever
     /// program runs, such as the path from the repository's root.
     pub fn finding_fingerprints<'t>(
         &mut self,

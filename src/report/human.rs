@@ -223,15 +223,15 @@ fn locations_diagnostic(
     telling
 }
 
-/// Maximum length in characters of a text that is printed instead of a repeated label.
-const MAX_MARKED_LENGTH: usize = 60;
+/// Maximum number of characters of source text that is quoted to show a location.
+const MAX_QUOTED_LENGTH: usize = 60;
 
 /// Returns the text at a location, on one line; empty if it is unknown.
 fn marked_text(location: &Location, texts: &BTreeMap<&str, &str>) -> String {
     let region = location.region.as_ref();
     let text = region.zip(texts.get(location.path.as_str())).and_then(|(region, text)| {
         let line = text.get(region.start_byte..region.end_byte)?.lines().next()?.trim();
-        Some(line.chars().take(MAX_MARKED_LENGTH).collect::<String>())
+        Some(line.chars().take(MAX_QUOTED_LENGTH).collect::<String>())
     });
     text.map_or_else(String::new, |text| format!("`{}`", escape_one_line(&text)))
 }

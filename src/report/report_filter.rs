@@ -1,8 +1,8 @@
 //! Reader of a saved report that skips what a new check derives again, which is most of it, without parsing it.
 //!
-//! Where its lines are indented, the end of a value is the first line with its bracket as deep as the line that it begins
-//! in: no text of JSON holds the end of a line. Were they indented otherwise, brackets would be left over, and what comes
-//! out would be no JSON.
+//! In an indented report, a value ends at the first line whose bracket is as deep as the line where it begins:
+//! no JSON string contains a line break. With any other indentation brackets would be left over, and the output
+//! would not be JSON.
 
 use std::io;
 

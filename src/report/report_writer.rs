@@ -25,13 +25,13 @@ pub trait ReportWriter {
 /// The input of a report other than its subjects.
 #[derive(Clone, Copy)]
 pub struct ReportContext<'a> {
-    /// What the run is called where several are kept side by side: `check` or `scan`, or what was asked for.
+    /// Name of the run, to tell several stored runs apart: `check`, `scan` or the value of `--category`.
     pub category: &'a str,
     /// The fleet of the check.
     pub fleet: &'a Fleet,
     /// The files that places refer to.
     pub sources: &'a Sources,
-    /// The pages behind the findings.
+    /// The rule pages of the findings.
     pub book: &'a RuleBook,
     /// A path as it is called from the root of the repository; absolute outside of it.
     pub from_root: &'a dyn Fn(&str) -> String,

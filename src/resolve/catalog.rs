@@ -2,7 +2,7 @@
 
 use crate::model::cause::Cause;
 use crate::model::package::{ExactVersion, PackageName, VersionRange};
-use crate::resolve::request::Requirement;
+use crate::resolve::request::DependencySpecifier;
 
 /// A release with a file for the Python version and the platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub trait Catalog {
         name: &PackageName,
         version: &ExactVersion,
         extras: &[PackageName],
-    ) -> Result<Vec<Requirement>, Cause>;
+    ) -> Result<Vec<DependencySpecifier>, Cause>;
 }
 
 /// The result of filtering releases by a range.

@@ -15,7 +15,7 @@ mod uv;
 use crate::model::cause::Cause;
 
 pub use catalog::{Catalog, Release};
-pub use request::{InstallRequest, InstallerPolicy, Requirement, Resolution, Selection, UpgradePolicy};
+pub use request::{DependencySpecifier, InstallRequest, InstallerPolicy, Resolution, Selection, UpgradePolicy};
 pub use tables::{LISTED_ARCHITECTURE, TableCatalog, is_full_release};
 
 /// Returns what an installer selects for the requirements of a command.

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use crate::model::cause::Cause;
 use crate::model::package::{ExactVersion, PackageName, VersionRange};
 use crate::resolve::catalog::{Admitted, Catalog, Release, admitted_releases};
-use crate::resolve::request::{InstallRequest, Requirement, Resolution, Selection, UpgradePolicy};
+use crate::resolve::request::{DependencySpecifier, InstallRequest, Resolution, Selection, UpgradePolicy};
 
 /// The number of candidates after which a search is given up.
 const MAX_STEPS: usize = 2_000;
@@ -197,7 +197,7 @@ impl<'a, C: Catalog> PipSearch<'a, C> {
     fn add(
         &mut self,
         criteria: &mut BTreeMap<Identifier, Rc<Criterion>>,
-        requirement: &Requirement,
+        requirement: &DependencySpecifier,
         parent: Option<&Identifier>,
     ) -> Result<(), AddError> {
         let on = Identifier { name: requirement.name.clone(), extras: requirement.extras.clone() };
@@ -419,7 +419,7 @@ impl<'a, C: Catalog> PipSearch<'a, C> {
     }
 
     /// Returns what a candidate requires: with extras, only what these add.
-    fn requirements_of(&mut self, candidate: &Candidate) -> Vec<Requirement> {
+    fn requirements_of(&mut self, candidate: &Candidate) -> Vec<DependencySpecifier> {
         let Identifier { name, extras } = &candidate.identifier;
         if self.request.no_deps {
             return Vec::new();
@@ -529,7 +529,7 @@ impl<'a, C: Catalog> PipSearch<'a, C> {
         for pin in state.pins.iter().filter(|pin| connected.contains(&pin.identifier)) {
             requirements.extend(self.requirements_of(pin));
         }
-        for Requirement { name, .. } in requirements {
+        for DependencySpecifier { name, .. } in requirements {
             if !selections.contains_key(&name)
                 && let Err(cause) = self.releases_of(&name)
             {

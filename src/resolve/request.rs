@@ -7,7 +7,7 @@ use crate::model::package::{ExactVersion, PackageName, VersionRange};
 
 /// A requirement on a distribution whose marker holds (PEP 508).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Requirement {
+pub struct DependencySpecifier {
     /// The name of the distribution.
     pub name: PackageName,
     /// The requested extras, sorted.
@@ -16,7 +16,7 @@ pub struct Requirement {
     pub range: VersionRange,
 }
 
-impl Requirement {
+impl DependencySpecifier {
     /// Creates a requirement without extras.
     pub fn new(name: PackageName, range: impl Into<VersionRange>) -> Self {
         Self { name, extras: Vec::new(), range: range.into() }
@@ -48,9 +48,9 @@ pub enum UpgradePolicy {
 #[derive(Clone, Debug, Default)]
 pub struct InstallRequest<'a> {
     /// The requirements, in the order of the command.
-    pub requirements: Vec<Requirement>,
+    pub requirements: Vec<DependencySpecifier>,
     /// Limits on distributions that are installed for another reason (`--constraint`).
-    pub constraints: Vec<Requirement>,
+    pub constraints: Vec<DependencySpecifier>,
     /// Which installed distributions are replaced.
     pub upgrade: UpgradePolicy,
     /// Whether dependencies are not installed (`--no-deps`).

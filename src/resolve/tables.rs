@@ -8,7 +8,7 @@ use crate::knowledge::{FrameworkBuildRow, Knowledge, RequiresDistRow, TorchRow};
 use crate::model::cause::Cause;
 use crate::model::package::{ExactVersion, IndexSelection, PackageName, VersionRange, compare_pep440_versions};
 use crate::resolve::catalog::{Catalog, Release};
-use crate::resolve::request::Requirement;
+use crate::resolve::request::DependencySpecifier;
 
 /// The architecture whose wheels the tables list by release and by Python version.
 pub const LISTED_ARCHITECTURE: &str = "amd64";
@@ -120,12 +120,12 @@ impl Catalog for TableCatalog<'_> {
         name: &PackageName,
         version: &ExactVersion,
         _: &[PackageName],
-    ) -> Result<Vec<Requirement>, Cause> {
+    ) -> Result<Vec<DependencySpecifier>, Cause> {
         let is_required = |row: &&RequiresDistRow| {
             row.version == version.public() && !row.unasked && row.arch.is_none_or(|arch| arch == self.arch)
         };
         let rows = self.knowledge.requirements_of(name).filter(is_required);
-        Ok(rows.map(|row| Requirement::new(PackageName::python(row.package), row.range)).collect())
+        Ok(rows.map(|row| DependencySpecifier::new(PackageName::python(row.package), row.range)).collect())
     }
 }
 

@@ -12,7 +12,7 @@ use version_ranges::Ranges;
 use crate::model::cause::Cause;
 use crate::model::package::{ExactVersion, PackageName, VersionRange};
 use crate::resolve::catalog::Catalog;
-use crate::resolve::request::{InstallRequest, Requirement, Resolution, Selection, UpgradePolicy};
+use crate::resolve::request::{DependencySpecifier, InstallRequest, Resolution, Selection, UpgradePolicy};
 
 /// The number of conflicts of a package after which uv changes the order of the packages.
 const CONFLICTS_BEFORE_REORDERING: usize = 5;
@@ -58,8 +58,8 @@ fn add_unknown_requirements(
         }
         Selection::Unknown(_) => Vec::new(),
     });
-    let all: Vec<Requirement> = of_selected.chain(request.requirements.iter().cloned()).collect();
-    for Requirement { name, .. } in all {
+    let all: Vec<DependencySpecifier> = of_selected.chain(request.requirements.iter().cloned()).collect();
+    for DependencySpecifier { name, .. } in all {
         if !selections.contains_key(&name)
             && let Err(cause) = catalog.releases(&name)
         {
@@ -217,7 +217,7 @@ impl<C: Catalog> UvSearch<'_, C> {
     }
 
     /// Adds what a requirement means to the constraints of a node.
-    fn require(&self, requirement: &Requirement, constraints: &mut Vec<(Node, Ranges<usize>)>) {
+    fn require(&self, requirement: &DependencySpecifier, constraints: &mut Vec<(Node, Ranges<usize>)>) {
         let name = &requirement.name;
         if !self.read_versions(name) {
             return;

@@ -65,7 +65,7 @@ fn joining_advice(token: &ConditionToken) -> String {
     }
 }
 
-/// The state of a recursive-descent parser.
+/// A recursive-descent parser for the conditions of rules.
 struct ConditionParser {
     tokens: Vec<(ConditionToken, Span)>,
     at: usize,

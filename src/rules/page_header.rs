@@ -61,7 +61,7 @@ words! {
 }
 
 words! {
-    /// Who asked for a rule; each sees the rules of those before.
+    /// The kind of user that a rule is for; each kind also sees the rules of those before it.
     Persona {
         /// Every user.
         Regular = "regular",
@@ -73,7 +73,7 @@ words! {
 }
 
 words! {
-    /// Whether a page speaks unasked.
+    /// Whether a rule is active without `--preview`.
     Status {
         /// Only active with `--preview`.
         Preview = "preview",
@@ -95,7 +95,7 @@ words! {
 }
 
 words! {
-    /// What is told beside outcomes and conditions: by the reader of an input, and of verdicts that are left open.
+    /// Notices other than outcomes and conditions: problems of an input, and undetermined verdicts.
     Notice {
         /// The builder would reject the Dockerfile.
         Syntax = "syntax",

@@ -9,7 +9,8 @@ use flate2::read::GzDecoder;
 use imagelint::model::cause::Cause;
 use imagelint::model::package::{ExactVersion, PackageName};
 use imagelint::resolve::{
-    Catalog, InstallRequest, InstallerPolicy, Release, Requirement, Resolution, Selection, UpgradePolicy, resolve,
+    Catalog, DependencySpecifier, InstallRequest, InstallerPolicy, Release, Resolution, Selection, UpgradePolicy,
+    resolve,
 };
 use serde::Deserialize;
 
@@ -65,9 +66,9 @@ struct Command {
 }
 
 impl RequirementText {
-    fn requirement(&self) -> Requirement {
+    fn requirement(&self) -> DependencySpecifier {
         let extras = self.extras.iter().map(|extra| PackageName::python(extra)).collect();
-        Requirement { extras, ..Requirement::new(PackageName::python(&self.name), self.range.as_str()) }
+        DependencySpecifier { extras, ..DependencySpecifier::new(PackageName::python(&self.name), self.range.as_str()) }
     }
 }
 
@@ -84,7 +85,7 @@ impl Catalog for Case {
         name: &PackageName,
         version: &ExactVersion,
         extras: &[PackageName],
-    ) -> Result<Vec<Requirement>, Cause> {
+    ) -> Result<Vec<DependencySpecifier>, Cause> {
         let release = &self.index[name.as_str()][version.as_str()];
         let applies = |one: &&RequirementText| {
             one.extra.as_deref().is_none_or(|extra| extras.iter().any(|own| own.as_str() == extra))

@@ -77,23 +77,23 @@ fn changes(seen: &Observations) -> Vec<Change> {
         found.push((what, changed));
     };
     for (at, package) in seen.packages.iter().enumerate() {
-        let name = &package.name;
-        let is_known_index = !matches!(package.indexes, IndexSelection::Unknown(_));
-        if !matches!(package.version, PackageVersion::Unresolved(_)) && is_known_index {
+        let name = &package.requirement.name;
+        let is_known_index = !matches!(package.requirement.indexes, IndexSelection::Unknown(_));
+        if !matches!(package.requirement.version, PackageVersion::Unresolved(_)) && is_known_index {
             change(format!("the version of {name}"), &|seen| {
-                seen.packages[at].version = PackageVersion::Unresolved(unknown());
+                seen.packages[at].requirement.version = PackageVersion::Unresolved(unknown());
             });
         }
         change(format!("whether {name} is installed"), &|seen| {
             seen.packages[at].conditional = Some(unknown());
         });
-        if package.manager == PackageManager::Pip && is_known_index {
+        if package.requirement.manager == PackageManager::Pip && is_known_index {
             change(format!("the index of {name}"), &|seen| {
                 // An extra selects its build from any index.
-                if matches!(seen.packages[at].indexes, IndexSelection::Only(_)) {
+                if matches!(seen.packages[at].requirement.indexes, IndexSelection::Only(_)) {
                     seen.packages[at].variant = None;
                 }
-                seen.packages[at].indexes = IndexSelection::Unknown(unknown());
+                seen.packages[at].requirement.indexes = IndexSelection::Unknown(unknown());
             });
         }
     }

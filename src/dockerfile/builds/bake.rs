@@ -62,7 +62,7 @@ fn expression_from_json(value: &serde_json::Value) -> Expression {
         serde_json::Value::Array(list) => Expression::Array(list.iter().map(expression_from_json).collect()),
         serde_json::Value::Object(map) => {
             let entry = |(key, value): (&String, &serde_json::Value)| {
-                // As HCL writes it, so that what one file says stands over what another says.
+                // Keys are identifiers as in HCL, so that a key in one file overrides the same key in another.
                 let name = Identifier::new(key.as_str()).map(ObjectKey::Identifier);
                 let key = name.unwrap_or_else(|_| ObjectKey::Expression(Expression::from(key.as_str())));
                 (key, expression_from_json(value))

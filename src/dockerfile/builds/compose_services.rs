@@ -129,7 +129,7 @@ impl<'a> ComposeServices<'a> {
                 let name = |(name, one): (&String, &Value)| (path.clone(), name.clone(), one.get("image").is_some());
                 services.iter().map(name).collect()
             }
-            // What an included file builds has to be told as unknown.
+            // The services of an unreadable included file are unknown, so the file is listed in place of them.
             None => vec![(path.clone(), path.clone(), false)],
         };
         self.files.iter().flat_map(of_file).collect()

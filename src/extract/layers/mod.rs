@@ -1,8 +1,8 @@
 //! Observations from the layers of an image: each fact with the layer that added it and the history step that created
 //! that layer.
 //!
-//! What was not read says nothing. A layer that is missing may replace whatever lies below it: files and GPU code of
-//! those layers are left out, packages stand under that reserve, and nothing counts as seen whole.
+//! Unread layers prove nothing. A missing layer may replace anything in the layers below it: files and GPU code of
+//! those layers are left out, packages are subject to that doubt, and nothing counts as completely inspected.
 
 mod cache_links;
 mod cuda_runtime;

@@ -133,7 +133,7 @@ impl LayerScan<'_> {
             order.push((first.placed.layer, package));
         }
         // conda's records first: what Python says of its own distributions is nearer to what it imports.
-        order.sort_by_key(|(layer, package)| (package.manager != PackageManager::Conda, *layer));
+        order.sort_by_key(|(layer, package)| (package.requirement.manager != PackageManager::Conda, *layer));
         // What the history tells of layers that were not read lies between those below and those above.
         let from_history = std::mem::take(&mut self.seen.packages);
         let floor = self.first_complete_layer();
@@ -160,9 +160,9 @@ impl LayerScan<'_> {
             package.variant = Some(variant.clone());
             if found.plain && variant == CPU_VARIANT {
                 // Whether somebody chose it, its name does not say: that may be all that an index has.
-                package.version = package_version(public_version(&found.version));
+                package.requirement.version = package_version(public_version(&found.version));
             } else {
-                package.indexes = IndexSelection::Only(variant.clone());
+                package.requirement.indexes = IndexSelection::Only(variant.clone());
             }
         }
         package.conditional = open.or(hidden);

@@ -151,7 +151,7 @@ impl<'a> HostsByRelease<'a> {
             images.iter().flat_map(|groups| groups.distinguishable_releases().iter().copied()).collect();
         let tried: Vec<usize> = distinguishable.into_iter().filter(|at| *at < end).collect();
         let place = tried.iter().position(|at| self.all_start(images, *at))?;
-        // What lies between two that are told apart is tried one by one.
+        // Releases between two distinguishable ones are tried one by one.
         let first = place.checked_sub(1).and_then(|before| tried.get(before)).map_or(0, |at| at + 1);
         let found = (first..=*tried.get(place)?).find(|at| self.all_start(images, *at))?;
         self.releases.get(found).copied()
@@ -171,7 +171,7 @@ impl<'a> HostsByRelease<'a> {
             let open = images.iter_mut().any(|groups| self.driver_support(groups) == DriverSupport::Open);
             return Err(if open { MinimumDriver::Open } else { MinimumDriver::Never });
         };
-        // What lies between two that are told apart is tried one by one.
+        // Releases between two distinguishable ones are tried one by one.
         let below = row.start.checked_sub(1).and_then(place).map_or(0, |at| at + 1);
         let first = (below..first).rev().take_while(|at| start(*at)).last().unwrap_or(first);
         let above = place(row.end).unwrap_or(self.releases.len());
@@ -207,7 +207,7 @@ pub fn find_starting_releases(images: &SubjectImages, pool: &Pool, knowledge: Kn
     let mut before: Option<(usize, SubjectResult)> = None;
     for at in tried {
         let now = end(at);
-        // What lies between two that end otherwise is tried one by one.
+        // Releases between two with different results are tried one by one.
         let between = before.filter(|(_, was)| *was != now).map_or(at..at, |(last, _)| last + 1..at);
         between.for_each(|at| meet(at, end(at)));
         meet(at, now);
@@ -250,7 +250,7 @@ pub fn find_older_driver(
     let telling = images.distinguishable_releases(pool, &drivers.releases, knowledge);
     let tried = drivers.releases_to_test(std::iter::once(telling.as_slice()), 1);
     let (place, found) = tried.iter().enumerate().find_map(|(place, at)| Some((place, end(*at)?)))?;
-    // What lies between two that are told apart is tried one by one.
+    // Releases between two distinguishable ones are tried one by one.
     let first = place.checked_sub(1).and_then(|before| tried.get(before)).map_or(0, |at| at + 1);
     (first..*tried.get(place)?).find_map(end).or(Some(found))
 }

@@ -1,7 +1,7 @@
 //! Image equivalence: what two images have in common if no start distinguishes them.
 //!
-//! A start-up looks at what was inferred of an image, and at the facts behind that. Facts have numbers in the order in
-//! which they were seen; here they are numbered as they are met, so that what else was seen makes no difference.
+//! A start-up depends on the inferred properties of an image and on the facts behind them. Facts are numbered
+//! as they are observed; here they are renumbered in the order of use, so that unrelated facts make no difference.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ const FACT_ID_PREFIX: &str = "FactId(";
 /// Returns a text that is equal for images with the same result on every host. It depends on how facts were derived,
 /// and not on where they were seen.
 pub(super) fn image_equivalence_key(image: &ImageFacts) -> String {
-    // Every field but the facts: one more has to be told here.
+    // All fields are listed, so that a new field must be added here.
     let ImageFacts {
         facts,
         build,
@@ -82,7 +82,7 @@ impl FactNumbering {
                 rest = behind;
                 continue;
             }
-            // A backslash takes the sign behind it along.
+            // A backslash also covers the character after it.
             let signs = if found.starts_with('\\') { 2 } else { 1 };
             quoted ^= found.starts_with('"');
             let end = found.char_indices().nth(signs).map_or(found.len(), |(end, _)| end);

@@ -103,8 +103,8 @@ impl SubjectImages {
         of_all.unwrap_or_else(|| result_on_pairs(&pairs, &mut shared, knowledge).starts())
     }
 
-    /// Returns whether the subject starts on all hosts, and its result without the exact route. It is faster than the
-    /// exact result if it starts on all hosts or fails on all.
+    /// Returns whether the subject starts on all hosts, and its result without the way in which it starts; faster than
+    /// the exact result if it starts on all hosts or fails on all.
     fn quick_result_on_hosts(&self, hosts: &[Host], knowledge: Knowledge, doubt: &mut usize) -> (bool, SubjectResult) {
         let pairs = self.host_pairs(hosts);
         let mut shared = ReplayCache::default();
@@ -145,7 +145,8 @@ impl SubjectImages {
         keys.join("\n")
     }
 
-    /// Returns every release that is named by the tables, by the images, or by the requirements of a pool.
+    /// Returns the driver releases at which a result may change: those named by the tables, by the images, or by the
+    /// requirements of a pool.
     fn threshold_releases(&self, pool: &Pool, knowledge: Knowledge) -> Vec<DriverVersion> {
         let of_pool = pool.env.iter().filter(|(name, _)| name.starts_with(REQUIREMENT_PREFIX));
         let of_pool = of_pool.flat_map(|(_, value)| driver_versions_in(&value.value)).collect();
@@ -224,7 +225,7 @@ pub fn distinguishable_releases<'i>(
     distinguishable_indices(&threshold_releases(images, others, knowledge), releases)
 }
 
-/// Returns every release that is named by the tables or by some images, and these others.
+/// Returns the driver releases at which a result may change: those named by the tables or by the images, and `others`.
 fn threshold_releases<'i>(
     images: impl Iterator<Item = &'i ImageFacts>,
     mut others: Vec<DriverVersion>,

@@ -24,7 +24,7 @@ pub struct ImageNeeds {
     pub components: Vec<ComponentNeeds>,
 }
 
-/// The needs of one component.
+/// What one component of an image needs to start: the drivers and settings for each group of GPUs.
 #[derive(Clone, Debug, Serialize)]
 pub struct ComponentNeeds {
     /// `torch`, `cuda`.

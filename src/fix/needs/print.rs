@@ -95,7 +95,7 @@ fn write_component(
     writeln!(out, "\n  {}: {text}", paint(&name, TextStyle::Strong, shown.color))?;
     if !shown.why {
         writeln!(out)?;
-        return write_generation_lines(component, shown, knowledge, out);
+        return write_gpu_generations(component, shown, knowledge, out);
     }
     for group in component.groups.iter().filter(|group| shown.all_gpus || group.driver_in_support) {
         write_group(group, shown, out)?;
@@ -289,8 +289,9 @@ struct GenerationLine {
     cells: Vec<LaunchSummary>,
 }
 
-/// Writes the lines, and the failures that all of them share.
-fn write_generation_lines(
+/// Writes a line for each GPU generation with the drivers on which the component starts, then the failures that all
+/// generations share.
+fn write_gpu_generations(
     component: &ComponentNeeds,
     shown: NeedsPrintOptions,
     knowledge: Knowledge,

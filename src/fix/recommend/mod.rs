@@ -1,8 +1,8 @@
 //! Combinations of base image, framework release, CUDA build and pip command that start on every pool of a fleet.
 //!
-//! What is tried is made of rows: releases of what is wished for in each of their builds, on each base that brings a
-//! Python with a wheel of it, or in an image that has it. Each combination becomes the *text* of a Dockerfile that goes
-//! the whole road, and the replay says how it ends on each pool; nothing here has an opinion of its own.
+//! Candidates are built from table rows: releases of the requested packages in each of their builds, on each base
+//! with a Python that has a wheel, or in an image that contains them. Each combination becomes a Dockerfile *text*
+//! that is analysed like any other; only the replay decides how it ends on each pool.
 //!
 //! # What is better
 //!

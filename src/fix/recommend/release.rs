@@ -58,7 +58,7 @@ pub(super) enum LibraryKnowledge {
 }
 
 impl CandidateRelease {
-    /// Returns how much is known of the libraries that it requires.
+    /// Returns how much is known of the libraries that the release requires.
     pub(super) fn library_knowledge(&self, knowledge: Knowledge) -> LibraryKnowledge {
         let pinned = || knowledge.torch_requirements_on_build_indexes(&self.name).next().is_some();
         let needs = || self.version.parse().ok().and_then(|version| knowledge.library_needs_of(self.code, version));
@@ -177,7 +177,7 @@ fn torch_releases(name: &'static str, archs: &[String], knowledge: Knowledge) ->
             if !plain && page.is_none() {
                 continue;
             }
-            // What lies in an index of its own is found there without its build as well.
+            // On an index for one build, a release is also found without the build in its version.
             let unnamed = archs
                 .iter()
                 .any(|arch| knowledge.torch_build(row.version, tag, arch).is_some_and(|build| build.unnamed));
@@ -270,7 +270,7 @@ fn companion_releases(name: &str, knowledge: Knowledge) -> Vec<CandidateRelease>
 /// Returns the releases that images include; only the smallest of images that differ in flavour.
 fn image_releases(name: &str, knowledge: Knowledge) -> Vec<CandidateRelease> {
     let built = knowledge.framework_with_variants().filter(|row| row.distribution == name);
-    // An image that has it for a program of its own is none to build on.
+    // An image that has it only for its own program is no base image.
     let all_have = |repository: &str| {
         let mut rows = knowledge.framework_images().iter().filter(|row| row.repository == repository);
         rows.all(|row| row.torch.is_some())
@@ -426,7 +426,8 @@ fn has_unmet_extra(choice: &CandidateRelease, python: &str, knowledge: Knowledge
     extras.any(|extra| knowledge.is_unusable_extra(&choice.name, extra, choice.version, Some(python)))
 }
 
-/// Whether the tables list a wheel for a Python version of every release that no image includes.
+/// Whether the tables list a wheel for a Python version of every chosen release; releases that a base image includes
+/// need none.
 pub(super) fn has_all_wheels(choices: &[&CandidateRelease], python: &str, known: &ReleaseCache) -> bool {
     let has = |choice: &&CandidateRelease| known.has_wheel(choice, python) == Some(true);
     choices.iter().all(|choice| choice.within.is_some() || has(choice))
@@ -497,7 +498,7 @@ fn depends_on_nvidia_wheels(choice: &CandidateRelease, knowledge: Knowledge) -> 
         Some(row) => {
             row.along && !choice.build.is_some_and(|build| choice.page.is_some() && row.whole.contains(&build))
         }
-        // Before the first that brings some it held them itself; what came later than was read is as what was.
+        // Releases before the first one with dependencies contain the libraries; newer ones are like the last one.
         None => rows.any(|row| row.along && row.from < version),
     }
 }

@@ -47,7 +47,7 @@ impl PackageRequest {
             return Err(wrong());
         }
         let found = parse_requirement(text, Span::default(), knowledge).ok_or_else(wrong)?;
-        let (range, build) = match found.version {
+        let (range, build) = match found.requirement.version {
             PackageVersion::Exact(version) => {
                 (VersionRange::from(format!("=={}", version.public())), version.local().map(str::to_owned))
             }
@@ -57,7 +57,13 @@ impl PackageRequest {
         if !range.is_valid() {
             return Err(format!("`{text}`: `{range}` is not a version range; write one such as >=2.4,<3"));
         }
-        Ok(Self { text: text.trim().to_owned(), name: found.name, extras: found.extras, range, build })
+        Ok(Self {
+            text: text.trim().to_owned(),
+            name: found.requirement.name,
+            extras: found.requirement.extras,
+            range,
+            build,
+        })
     }
 
     /// Whether a version satisfies the specifier.

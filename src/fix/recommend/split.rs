@@ -60,7 +60,8 @@ fn exact_cover(sets: &[(usize, BTreeSet<usize>)], required: &BTreeSet<usize>, si
     None
 }
 
-/// Returns sets that contain all wanted pools, each time the one with most of the rest.
+/// Returns the indices of sets that together contain all required pools; each next set is the one with most of the
+/// remaining pools.
 fn greedy_cover(sets: &[(usize, BTreeSet<usize>)], required: &BTreeSet<usize>) -> Vec<usize> {
     let (mut left, mut found) = (required.clone(), Vec::new());
     while !left.is_empty() {

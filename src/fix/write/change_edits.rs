@@ -133,7 +133,11 @@ fn package_removals(
     texts: &DockerfileTexts<'_>,
     named: impl Fn(&str) -> bool,
 ) -> Option<Vec<SourceEdit>> {
-    let own = case.seen.packages.iter().filter(|one| one.manager == PackageManager::System && named(&one.name));
+    let own = case
+        .seen
+        .packages
+        .iter()
+        .filter(|one| one.requirement.manager == PackageManager::System && named(&one.requirement.name));
     let mut edits: Vec<SourceEdit> = Vec::new();
     for package in own {
         let Some((source, word)) = fact_spans(case, package.fact).into_iter().next() else { continue };
@@ -147,7 +151,7 @@ fn package_removals(
             texts.dockerfile.escape,
             instruction,
             word,
-            &package.name,
+            &package.requirement.name,
         )?;
         let edit = SourceEdit { source, span, replacement: String::new() };
         if !edits.contains(&edit) {

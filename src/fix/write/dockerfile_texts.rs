@@ -8,7 +8,7 @@ use crate::fix::write::value_edits::word_removal_span;
 use crate::judge::SubjectContent;
 use crate::text::source::{SourceId, Sources, Span};
 
-/// One variant of the edits that make a change.
+/// One of several sets of edits that make the same change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::fix) struct EditVariant {
     pub(in crate::fix) edits: Vec<SourceEdit>,
@@ -17,7 +17,7 @@ pub(in crate::fix) struct EditVariant {
 }
 
 impl EditVariant {
-    /// Creates a variant from edits that add no index to a private one.
+    /// Creates a variant from edits that do not add a public package index to a private one.
     pub(super) fn from_edits(edits: Vec<SourceEdit>) -> Self {
         Self { edits, elsewhere: false }
     }

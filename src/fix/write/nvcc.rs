@@ -134,7 +134,7 @@ fn starts_json_string(text: &str, word: Span) -> bool {
     text.get(..word.start).is_some_and(|before| before.ends_with('"'))
 }
 
-/// The code for one GPU that a list lacks.
+/// The kinds of code that an nvcc architecture list lacks for one GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct MissingGpuCode {
     /// Architecture number, as in `90`.

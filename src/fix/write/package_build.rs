@@ -86,7 +86,7 @@ pub(super) fn build_edit_variants(
             }
         }
         (None, Some(new)) => {
-            let named = matches!(&own.indexes, IndexSelection::Beside(tags) if tags.contains(new));
+            let named = matches!(&own.requirement.indexes, IndexSelection::Beside(tags) if tags.contains(new));
             let Some(more) = more.map(|more| if named { Vec::new() } else { more }) else { return Vec::new() };
             let local = match from {
                 Some(from) => version_span(text, word, from).map(|span| (span, format!("{to}+{new}"))),
@@ -168,7 +168,11 @@ pub(super) fn rename_package(
     texts: &DockerfileTexts<'_>,
     (from, to): (&str, &str),
 ) -> Option<Vec<SourceEdit>> {
-    let packages = case.seen.packages.iter().filter(|one| one.manager == PackageManager::Pip && one.name == from);
+    let packages = case
+        .seen
+        .packages
+        .iter()
+        .filter(|one| one.requirement.manager == PackageManager::Pip && one.requirement.name == from);
     let mut edits = Vec::new();
     for package in packages {
         let (source, word) = fact_spans(case, package.fact).into_iter().next()?;
@@ -260,11 +264,9 @@ fn local_version_edits(
     (old, new): (&str, &str),
 ) -> Vec<SourceEdit> {
     let mut edits: Vec<SourceEdit> = Vec::new();
-    let of_command = case
-        .seen
-        .packages
-        .iter()
-        .filter(|one| one.manager == PackageManager::Pip && command.is_none_or(|command| one.command == command));
+    let of_command = case.seen.packages.iter().filter(|one| {
+        one.requirement.manager == PackageManager::Pip && command.is_none_or(|command| one.command == command)
+    });
     let local = format!("+{old}");
     for (source, span) in of_command.filter_map(|one| fact_spans(case, one.fact).into_iter().next()) {
         let text = texts.sources.get(source).text();
@@ -333,11 +335,11 @@ fn follower_index_edits(
 
 /// Whether a package is built for each framework build and comes from the default index.
 fn follows_framework_build(case: &FixContext<'_>, package: &ObservedPackage) -> bool {
-    package.manager == PackageManager::Pip
-        && package.indexes == IndexSelection::Default
+    package.requirement.manager == PackageManager::Pip
+        && package.requirement.indexes == IndexSelection::Default
         && package.variant.is_none()
-        && case.knowledge().is_built_with_torch(&package.name)
-        && match &package.version {
+        && case.knowledge().is_built_with_torch(&package.requirement.name)
+        && match &package.requirement.version {
             PackageVersion::Exact(text) => text.local().is_none(),
             PackageVersion::Range(_) => true,
             PackageVersion::Unresolved(_) => false,
@@ -346,10 +348,10 @@ fn follows_framework_build(case: &FixContext<'_>, package: &ObservedPackage) -> 
 
 /// Returns edits of constraint files in which the version is pinned.
 fn constraint_edits(case: &FixContext<'_>, command: u32, package: &str, to: &str) -> Vec<SourceEdit> {
-    let own = case.seen.bounds.iter().filter(|one| one.name == package && one.command == command);
+    let own = case.seen.bounds.iter().filter(|one| one.requirement.name == package && one.command == command);
     let mut edits = Vec::new();
     for bound in own {
-        let PackageVersion::Exact(version) = &bound.version else { continue };
+        let PackageVersion::Exact(version) = &bound.requirement.version else { continue };
         let version = version.public();
         let Some((source, span)) = fact_spans(case, bound.fact).into_iter().next().filter(|_| version != to) else {
             continue;

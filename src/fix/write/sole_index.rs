@@ -17,8 +17,8 @@ pub(super) fn replace_default_index(
     style: RequirementSyntax,
     more: Vec<SourceEdit>,
 ) -> Option<Vec<SourceEdit>> {
-    let named =
-        own.indexes != IndexSelection::Default || !index_urls::nearby_index_urls(texts, (source, word)).is_empty();
+    let named = own.requirement.indexes != IndexSelection::Default
+        || !index_urls::nearby_index_urls(texts, (source, word)).is_empty();
     if source != texts.source || style != RequirementSyntax::Shell || named {
         return None;
     }

@@ -35,7 +35,7 @@ pub(super) fn index_edit_variants(
     let Some(commands) = unpinned_installs(case, texts, package) else { return Vec::new() };
     if let Some(old) = from {
         let change = (old.as_str(), build.as_str());
-        let of_it = |one: &&UnpinnedInstall<'_>| matches!(&one.first.indexes, IndexSelection::Only(tag) if tag == old);
+        let of_it = |one: &&UnpinnedInstall<'_>| matches!(&one.first.requirement.indexes, IndexSelection::Only(tag) if tag == old);
         let words = commands.iter().filter(of_it).filter_map(|one| one.places.first().copied());
         let near: Vec<(SourceId, Span)> = words.flat_map(|word| index_urls::nearby_index_urls(texts, word)).collect();
         let wide = [near.clone(), index_urls::all_build_index_urls(texts, old)].concat();
@@ -71,9 +71,9 @@ fn unpinned_installs<'a>(
 ) -> Option<Vec<UnpinnedInstall<'a>>> {
     let knowledge = case.knowledge();
     let is_open = |one: &&ObservedPackage| {
-        one.manager == PackageManager::Pip
-            && (one.name == package || knowledge.is_built_with_torch(&one.name))
-            && one.version.is_range()
+        one.requirement.manager == PackageManager::Pip
+            && (one.requirement.name == package || knowledge.is_built_with_torch(&one.requirement.name))
+            && one.requirement.version.is_range()
     };
     let mut found: BTreeMap<u32, UnpinnedInstall<'a>> = BTreeMap::new();
     for one in case.seen.packages.iter().filter(is_open) {
@@ -87,7 +87,7 @@ fn unpinned_installs<'a>(
         });
         own.places.push(place);
         own.places.sort_unstable();
-        own.names.push(&one.name);
+        own.names.push(&one.requirement.name);
     }
     Some(found.into_values().collect())
 }
@@ -106,7 +106,7 @@ fn install_edits(
     let (source, _) = place;
     let edit = |(span, replacement): (Span, String)| SourceEdit { source, span, replacement };
     let insert_option = |option: &str| index_urls::add_index(texts, place, one.style, (option, page));
-    let found = match &one.first.indexes {
+    let found = match &one.first.requirement.indexes {
         IndexSelection::Default if installs_nothing_else => insert_option(INDEX_OPTION)?,
         IndexSelection::Default if !own => insert_option(EXTRA_INDEX_OPTION)?,
         IndexSelection::Beside(tags) if installs_nothing_else && tags.iter().any(|tag| tag == build) => {

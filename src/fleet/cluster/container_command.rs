@@ -33,8 +33,8 @@ impl ContainerCommand {
         self.entrypoint == ArgumentOverride::OfImage && self.arguments == ArgumentOverride::OfImage
     }
 
-    /// Returns entrypoint and CMD of an image after the override, which drops the CMD with the entrypoint; `None` if
-    /// partly unknown.
+    /// Returns the entrypoint and CMD that the container runs: replacing the entrypoint discards the image's CMD.
+    /// `None` if partly unknown.
     pub fn resolve(&self, entrypoint: &[String], command: &[String]) -> Option<(Vec<String>, Vec<String>)> {
         let replaced = self.entrypoint != ArgumentOverride::OfImage;
         let words = |own: &ArgumentOverride, of_image: &[String]| match own {
@@ -59,7 +59,7 @@ pub(super) fn read_pod_command(
         let mut words: Vec<String> = Vec::new();
         for word in list.iter().filter_map(Value::as_str) {
             let (word, known) = substitute_variables(word, env, env_from);
-            // An argument may stay open: what is run hangs on the program, and on the line that a shell is given.
+            // An argument may be unknown, but not the program or the line that a shell runs.
             let runs = words.last().is_none_or(|last| last.starts_with('-') && last.ends_with('c'));
             if !known && runs {
                 return ArgumentOverride::Unknown;

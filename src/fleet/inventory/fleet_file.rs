@@ -429,7 +429,8 @@ fn similarity_points(pool: &Pool, machine: &InventoryMachine, knowledge: Knowled
     Some(points)
 }
 
-/// Returns the points for a declared property, or a penalty if the machine does not state it.
+/// Returns the points for a property of a pool that is compared with `own`, that of a machine; a penalty if the machine
+/// has none.
 fn points_or_penalty<T>(own: Option<T>, points: impl FnOnce(T) -> i64) -> i64 {
     own.map_or(-1, points)
 }

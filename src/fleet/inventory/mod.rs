@@ -157,7 +157,7 @@ pub enum InventoryError {
     TooBig,
 }
 
-/// The format of a source.
+/// The format of a text that lists the GPUs of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InventoryFormat {
     Smi,

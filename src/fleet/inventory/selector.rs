@@ -62,7 +62,7 @@ fn term_for_node(
         holds: labels.get(*key).map_or(LabelCondition::DoesNotExist, |value| LabelCondition::In(vec![value.clone()])),
     };
     let mut open: Vec<NodeRequirement> = keys.iter().map(demand).collect();
-    // Some label has to be there: what is told by absence alone is met by every new node.
+    // At least one label must be present: a selector with only absent labels matches every new node.
     let tells = |demand: &NodeRequirement| {
         demand.holds != LabelCondition::DoesNotExist && !COMMON_LABELS.contains(&demand.key.as_str())
     };

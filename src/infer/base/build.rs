@@ -140,7 +140,7 @@ impl BaseBuild {
         &self,
         package: &ObservedPackage,
     ) -> Option<&'static FrameworkImageRow> {
-        let name = package.name.as_str();
+        let name = package.requirement.name.as_str();
         self.compiled.filter(|row| self.fact == Some(package.fact) && row.compiled.contains(&name))
     }
 

@@ -10,7 +10,7 @@ use crate::report::model;
 use crate::rules::{Example, PageKind, RuleBook, RulePage};
 use crate::text::source::Span;
 
-/// The result of checking an example.
+/// Whether an example has the findings that its rule page promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpectedVerdict {
     /// The findings are those that the page promises.
@@ -24,7 +24,7 @@ pub enum ExpectedVerdict {
 }
 
 impl ExpectedVerdict {
-    /// Returns the name in reports.
+    /// Returns the name of the result in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Validated => "validated",

@@ -72,11 +72,16 @@ impl RuleScope<'_> {
 
     /// Returns the packages with compat libraries, if commands install several.
     fn compat_packages(&self, to_lookup: impl Fn(Vec<String>) -> FactLookup) -> Option<BlamedLookup> {
-        let certain = |one: &&ObservedPackage| one.manager == PackageManager::System && one.conditional.is_none();
-        let packages =
-            self.seen?.packages.iter().filter(certain).filter(|one| one.name.starts_with(COMPAT_PACKAGE_PREFIX));
+        let certain =
+            |one: &&ObservedPackage| one.requirement.manager == PackageManager::System && one.conditional.is_none();
+        let packages = self
+            .seen?
+            .packages
+            .iter()
+            .filter(certain)
+            .filter(|one| one.requirement.name.starts_with(COMPAT_PACKAGE_PREFIX));
         let last = packages.clone().next_back()?.fact;
-        let mut names: Vec<String> = packages.map(|one| one.name.to_string()).collect();
+        let mut names: Vec<String> = packages.map(|one| one.requirement.name.to_string()).collect();
         names.sort();
         names.dedup();
         (names.len() > 1).then(|| BlamedLookup::without_fact(to_lookup(names)).with_fact(Some(last)))

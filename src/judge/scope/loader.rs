@@ -83,7 +83,10 @@ impl RuleScope<'_> {
         let Ok(reference) = ImageReference::parse(written) else { return false };
         let with = |word: &str| self.knowledge.stub_directories().iter().any(|row| row.flavour == word);
         let without = |tag: &str| !tag.split('-').any(with) && self.knowledge.cuda_flavour(tag).is_some();
-        let brings = all.packages.iter().any(|one| one.manager != PackageManager::Pip && one.name.contains("cuda"));
+        let brings = all
+            .packages
+            .iter()
+            .any(|one| one.requirement.manager != PackageManager::Pip && one.requirement.name.contains("cuda"));
         self.knowledge.is_cuda_repository(&reference.familiar_name())
             && reference.tag().is_some_and(without)
             && !brings

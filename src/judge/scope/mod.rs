@@ -42,19 +42,19 @@ impl FactScope for NoticeScope {
     }
 }
 
-/// The value of a name, and the fact that is blamed for it.
+/// The value of a name in a rule condition, and the fact that is reported as its cause.
 struct BlamedLookup {
     lookup: FactLookup,
     fact: Option<FactId>,
 }
 
 impl BlamedLookup {
-    /// Returns a value without a blamed fact.
+    /// Creates a lookup result without a fact as its cause.
     fn without_fact(lookup: FactLookup) -> Self {
         Self { lookup, fact: None }
     }
 
-    /// Sets the blamed fact.
+    /// Sets the fact that is reported as the cause.
     fn with_fact(self, fact: Option<FactId>) -> Self {
         Self { fact, ..self }
     }

@@ -58,7 +58,7 @@ impl RuleScope<'_> {
         let Some(all) = self.seen else { return BlamedLookup::without_fact(FactLookup::Unknown) };
         let certain = |package: &&ObservedPackage| package.conditional.is_none();
         let mut names: Vec<String> =
-            all.packages.iter().filter(certain).map(|package| package.name.to_string()).collect();
+            all.packages.iter().filter(certain).map(|package| package.requirement.name.to_string()).collect();
         names.sort_unstable();
         names.dedup();
         let complete = all.complete.packages && all.packages.iter().all(|package| certain(&package));
@@ -72,13 +72,13 @@ impl RuleScope<'_> {
         let ValueState::Known(cuda) = &self.image.base_cuda.state else { return base };
         let Some(all) = self.seen else { return BlamedLookup::without_fact(FactLookup::Unknown) };
         let other = |package: &&ObservedPackage| {
-            package.manager == PackageManager::System
+            package.requirement.manager == PackageManager::System
                 && package.conditional.is_none()
                 && package_cuda_major(package).is_some_and(|major| major != cuda.0.part(0))
         };
         let of_wheel = |package: &&ObservedPackage| self.wheel_opens_other_cuda(package, all, cuda.0.part(0));
         let found: Vec<&ObservedPackage> = all.packages.iter().filter(|one| other(one) || of_wheel(one)).collect();
-        let names = found.iter().map(|package| package.name.to_string()).collect();
+        let names = found.iter().map(|package| package.requirement.name.to_string()).collect();
         BlamedLookup::without_fact(observed_list_lookup(names, true))
             .with_fact(found.first().map(|package| package.fact))
     }
@@ -86,46 +86,55 @@ impl RuleScope<'_> {
     /// Whether a wheel opens libraries of another CUDA major release than `base` at run time, and no package provides
     /// them.
     fn wheel_opens_other_cuda(&self, package: &ObservedPackage, all: &Observations, base: u32) -> bool {
-        let mut rows = self.knowledge.required_libraries().iter().filter(|row| row.distribution == package.name);
-        let row = match &package.version {
-            PackageVersion::Exact(exact) => {
-                exact.as_str().parse().ok().and_then(|version| self.knowledge.library_needs_of(&package.name, version))
-            }
+        let mut rows =
+            self.knowledge.required_libraries().iter().filter(|row| row.distribution == package.requirement.name);
+        let row = match &package.requirement.version {
+            PackageVersion::Exact(exact) => exact
+                .as_str()
+                .parse()
+                .ok()
+                .and_then(|version| self.knowledge.library_needs_of(&package.requirement.name, version)),
             // The newest one.
             PackageVersion::Range(bounds) if bounds.is_any() => rows.find(|row| row.before.is_none()),
             PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
         };
-        let named = self.knowledge.cuda_of_name(&package.name).map(|(cuda, _)| cuda.0.part(0));
+        let named = self.knowledge.cuda_of_name(&package.requirement.name).map(|(cuda, _)| cuda.0.part(0));
         let (Some(named), Some(row)) = (named.filter(|major| *major != base), row) else { return false };
-        package.manager == PackageManager::Pip
+        package.requirement.manager == PackageManager::Pip
             && package.conditional.is_none()
             && row.needs.is_empty()
             && !row.opens.is_empty()
-            && !all
-                .packages
-                .iter()
-                .any(|one| one.name != package.name && self.may_provide_library(one, row.opens, named))
+            && !all.packages.iter().any(|one| {
+                one.requirement.name != package.requirement.name && self.may_provide_library(one, row.opens, named)
+            })
     }
 
     /// Whether a package may contain one of some libraries of a CUDA major release.
     fn may_provide_library(&self, package: &ObservedPackage, sonames: &[&str], major: u32) -> bool {
-        if let Some(row) = self.knowledge.package_libraries(&package.name, exact_version(package).parse().ok()) {
+        if let Some(row) =
+            self.knowledge.package_libraries(&package.requirement.name, exact_version(package).parse().ok())
+        {
             return row.sonames.iter().any(|soname| sonames.contains(soname));
         }
-        let cuda_major = package_cuda_major(package).or_else(|| toolkit_part_major(&package.name));
-        self.knowledge.may_contain_libraries(&package.name) && cuda_major.is_none_or(|cuda_major| cuda_major == major)
+        let cuda_major = package_cuda_major(package).or_else(|| toolkit_part_major(&package.requirement.name));
+        self.knowledge.may_contain_libraries(&package.requirement.name)
+            && cuda_major.is_none_or(|cuda_major| cuda_major == major)
     }
 
     /// Returns packages for the CPU only, if everything installed was read and none of it has GPU code.
     fn cpu_only_packages(&self) -> BlamedLookup {
         let Some(all) = self.seen else { return BlamedLookup::without_fact(FactLookup::Unknown) };
-        let there = |name: &str| all.packages.iter().any(|package| package.name == name);
+        let there = |name: &str| all.packages.iter().any(|package| package.requirement.name == name);
         let is_cpu_only = |package: &&ObservedPackage| {
-            let row = self.knowledge.cpu_package(&package.name).filter(|_| package.manager != PackageManager::System);
+            let row = self
+                .knowledge
+                .cpu_package(&package.requirement.name)
+                .filter(|_| package.requirement.manager != PackageManager::System);
             // What an extra brings may come by conda, by another package's extra, or with the base.
             let extra = |row: &ProcessorPackageRow| row.instead.contains('[');
-            let elsewhere =
-                || !self.has_cuda_base() || all.packages.iter().any(|one| one.manager == PackageManager::Conda);
+            let elsewhere = || {
+                !self.has_cuda_base() || all.packages.iter().any(|one| one.requirement.manager == PackageManager::Conda)
+            };
             row.is_some_and(|row| !(there(row.instead) || extra(row) && elsewhere()))
         };
         let found: Vec<&ObservedPackage> = all.packages.iter().filter(is_cpu_only).collect();
@@ -140,7 +149,7 @@ impl RuleScope<'_> {
         if found.is_empty() || silent || self.image.components.iter().any(has_code) {
             return BlamedLookup::without_fact(FactLookup::Absent);
         }
-        let names = found.iter().map(|package| package.name.to_string());
+        let names = found.iter().map(|package| package.requirement.name.to_string());
         BlamedLookup::without_fact(list_lookup(names)).with_fact(found.first().map(|package| package.fact))
     }
 
@@ -177,10 +186,11 @@ impl RuleScope<'_> {
 
     /// Returns the wheels whose version names the CUDA release, such as `2.11.0+cu128` of torchaudio.
     fn wheels_with_cuda_version(&self) -> Vec<(String, CudaVersion, FactId)> {
-        let certain = |one: &&ObservedPackage| one.manager == PackageManager::Pip && one.conditional.is_none();
+        let certain =
+            |one: &&ObservedPackage| one.requirement.manager == PackageManager::Pip && one.conditional.is_none();
         let cuda_wheel = |one: &ObservedPackage| {
-            let cuda = variant_cuda(one.version.local()?)?;
-            self.knowledge.toolkit(cuda).map(|_| (one.name.to_string(), cuda, one.fact))
+            let cuda = variant_cuda(one.requirement.version.local()?)?;
+            self.knowledge.toolkit(cuda).map(|_| (one.requirement.name.to_string(), cuda, one.fact))
         };
         self.seen.map(|all| all.packages.iter().filter(certain).filter_map(cuda_wheel).collect()).unwrap_or_default()
     }
@@ -202,18 +212,18 @@ impl RuleScope<'_> {
         // That of a framework of conda is told of where the framework is.
         let framework = self.image.components.iter().any(|one| one.name == BASE_IMAGE_FRAMEWORK);
         for package in self.seen?.packages.iter().filter(certain) {
-            let named = self.knowledge.runtime_package(&package.name);
-            let cuda = match (&package.manager, &package.version) {
+            let named = self.knowledge.runtime_package(&package.requirement.name);
+            let cuda = match (&package.requirement.manager, &package.requirement.version) {
                 (PackageManager::System, _) => named.and_then(|(_, cuda)| cuda),
                 (PackageManager::Conda, PackageVersion::Exact(exact)) => {
-                    let row = self.knowledge.conda_variant(&package.name);
+                    let row = self.knowledge.conda_variant(&package.requirement.name);
                     let brings = row.is_some_and(|row| !row.cpu && row.channel.is_none()) || named.is_some();
                     exact.as_str().parse::<CudaVersion>().ok().filter(|_| brings && !framework)
                 }
                 _ => None,
             };
             if let Some(cuda) = cuda {
-                found.push((format!("{} (CUDA {cuda})", package.name), cuda.0.part(0), package.fact));
+                found.push((format!("{} (CUDA {cuda})", package.requirement.name), cuda.0.part(0), package.fact));
             }
         }
         let first = found.first()?.1;
@@ -231,7 +241,8 @@ impl RuleScope<'_> {
     /// Returns the version of a package; unknown if managers or branches of commands install different ones.
     fn package_version(&self, name: &str) -> BlamedLookup {
         let Some(all) = self.seen else { return BlamedLookup::without_fact(FactLookup::Unknown) };
-        let named: Vec<&ObservedPackage> = all.packages.iter().filter(|package| package.name == name).collect();
+        let named: Vec<&ObservedPackage> =
+            all.packages.iter().filter(|package| package.requirement.name == name).collect();
         let Some(last) = named.last() else {
             return BlamedLookup::without_fact(if all.complete.packages {
                 FactLookup::Absent
@@ -239,9 +250,9 @@ impl RuleScope<'_> {
                 FactLookup::Unknown
             });
         };
-        let one_manager = named.iter().all(|package| package.manager == last.manager);
-        let one_version = named.iter().all(|package| package.version == last.version);
-        let lookup = match &last.version {
+        let one_manager = named.iter().all(|package| package.requirement.manager == last.requirement.manager);
+        let one_version = named.iter().all(|package| package.requirement.version == last.requirement.version);
+        let lookup = match &last.requirement.version {
             PackageVersion::Exact(exact) if last.conditional.is_none() && (one_manager || one_version) => {
                 text_lookup(exact.as_str())
             }
@@ -318,13 +329,15 @@ impl RuleScope<'_> {
         let own = self.knowledge.framework_image(&repository, tag).and_then(|row| row.torch);
         let family = self.knowledge.base_family(&repository).filter(|row| row.torch);
         let own = own.or(family.map(|_| UNLISTED_RELEASE));
-        let named = self.seen.and_then(|all| all.packages.iter().rev().find(|one| one.name == BASE_IMAGE_FRAMEWORK));
+        let named = self
+            .seen
+            .and_then(|all| all.packages.iter().rev().find(|one| one.requirement.name == BASE_IMAGE_FRAMEWORK));
         let (Some(own), Some(named)) =
             (own, named.filter(|one| !one.separate_environment && one.conditional.is_none()))
         else {
             return absent;
         };
-        let PackageVersion::Exact(exact) = &named.version else { return absent };
+        let PackageVersion::Exact(exact) = &named.requirement.version else { return absent };
         if exact.public() == public_version(own) {
             absent
         } else {
@@ -336,11 +349,13 @@ impl RuleScope<'_> {
     /// them.
     fn index_without_effect(&self, framework: &str) -> BlamedLookup {
         let Some(all) = self.seen else { return BlamedLookup::without_fact(FactLookup::Unknown) };
-        let named = |package: &&ObservedPackage| package.name == framework && package.manager == PackageManager::Pip;
+        let named = |package: &&ObservedPackage| {
+            package.requirement.name == framework && package.requirement.manager == PackageManager::Pip
+        };
         let Some(last) = all.packages.iter().rev().find(named) else {
             return BlamedLookup::without_fact(FactLookup::Absent);
         };
-        let IndexSelection::Beside(builds) = &last.indexes else {
+        let IndexSelection::Beside(builds) = &last.requirement.indexes else {
             return BlamedLookup::without_fact(FactLookup::Absent);
         };
         // What a later command brings along was not chosen here.
@@ -371,7 +386,7 @@ impl RuleScope<'_> {
 
 /// Returns the exact version of a package; empty if there is none.
 fn exact_version(package: &ObservedPackage) -> &str {
-    match &package.version {
+    match &package.requirement.version {
         PackageVersion::Exact(exact) => exact.as_str(),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => "",
     }
@@ -379,7 +394,7 @@ fn exact_version(package: &ObservedPackage) -> &str {
 
 /// Returns the CUDA major release of a system package, from its name or version.
 fn package_cuda_major(package: &ObservedPackage) -> Option<u32> {
-    major_after_marker(&package.name, CUDA_NAME_MARKER)
+    major_after_marker(&package.requirement.name, CUDA_NAME_MARKER)
         .or_else(|| major_after_marker(exact_version(package), CUDA_VERSION_MARKER))
 }
 

@@ -13,7 +13,7 @@ use crate::knowledge::{BrandRow, ByArch, CompatSelection, GpuClass, How, Toolkit
 /// What is read lives as long as the process: tables are read once, and their rows are handed out without a lifetime.
 pub(super) trait Field: Sized {
     /// Returns the value of a missing field; `None` if the field is required.
-    fn absent(kind: Kind) -> Option<Self>;
+    fn value_if_missing(kind: Kind) -> Option<Self>;
 
     /// Reads the value of a field, and reports an error if it is invalid.
     fn read(reader: &mut Reader, key: &str, kind: Kind, value: &Value<'_>) -> Option<Self>;
@@ -25,7 +25,7 @@ pub(super) fn leak_text(text: String) -> &'static str {
 }
 
 impl Field for &'static str {
-    fn absent(_: Kind) -> Option<Self> {
+    fn value_if_missing(_: Kind) -> Option<Self> {
         None
     }
 
@@ -35,7 +35,7 @@ impl Field for &'static str {
 }
 
 impl Field for u32 {
-    fn absent(_: Kind) -> Option<Self> {
+    fn value_if_missing(_: Kind) -> Option<Self> {
         None
     }
 
@@ -45,7 +45,7 @@ impl Field for u32 {
 }
 
 impl Field for u16 {
-    fn absent(_: Kind) -> Option<Self> {
+    fn value_if_missing(_: Kind) -> Option<Self> {
         None
     }
 
@@ -60,7 +60,7 @@ impl Field for u16 {
 }
 
 impl Field for bool {
-    fn absent(kind: Kind) -> Option<Self> {
+    fn value_if_missing(kind: Kind) -> Option<Self> {
         matches!(kind, Kind::Flag).then_some(false)
     }
 
@@ -70,7 +70,7 @@ impl Field for bool {
 }
 
 impl<T: Field> Field for Option<T> {
-    fn absent(_: Kind) -> Option<Self> {
+    fn value_if_missing(_: Kind) -> Option<Self> {
         Some(None)
     }
 
@@ -95,7 +95,7 @@ where
 }
 
 impl Field for CudaVersion {
-    fn absent(_: Kind) -> Option<Self> {
+    fn value_if_missing(_: Kind) -> Option<Self> {
         None
     }
 
@@ -113,7 +113,7 @@ impl Field for CudaVersion {
 macro_rules! parsed_fields {
     ($($name:ty)*) => {$(
         impl Field for $name {
-            fn absent(_: Kind) -> Option<Self> {
+            fn value_if_missing(_: Kind) -> Option<Self> {
                 None
             }
 
@@ -138,7 +138,7 @@ fn enum_of_kind(kind: Kind) -> Option<(&'static str, &'static [&'static str])> {
 macro_rules! word_fields {
     ($($name:ident)*) => {$(
         impl Field for $name {
-            fn absent(kind: Kind) -> Option<Self> {
+            fn value_if_missing(kind: Kind) -> Option<Self> {
                 if matches!(kind, Kind::HowElseInferred) { "inferred".parse().ok() } else { None }
             }
 
@@ -159,7 +159,7 @@ macro_rules! word_fields {
 word_fields!(How GpuClass CompatSelection ToolkitChange);
 
 impl Field for Date {
-    fn absent(_: Kind) -> Option<Self> {
+    fn value_if_missing(_: Kind) -> Option<Self> {
         None
     }
 
@@ -182,7 +182,7 @@ impl Field for Date {
 }
 
 impl<T: Element> Field for &'static [T] {
-    fn absent(kind: Kind) -> Option<Self> {
+    fn value_if_missing(kind: Kind) -> Option<Self> {
         if matches!(kind, Kind::Capabilities) { None } else { Some(&[]) }
     }
 

@@ -30,7 +30,7 @@ impl RawRow<'_, '_, '_> {
         if let Some(value) = self.table.get(key) {
             return T::read(self.reader, key, kind, value);
         }
-        let absent = T::absent(kind);
+        let absent = T::value_if_missing(kind);
         if absent.is_none() {
             self.reader.report(self.span, format!("the entry has no `{key}`"), None);
         }

@@ -8,13 +8,21 @@ pub(super) const MAX_DYNAMIC_SIZE: usize = 8 * 1024;
 /// The largest number of needed libraries that are recorded, more than usual programs have.
 const MAX_NEEDED: usize = 128;
 
+/// The size of an entry, in bytes: a tag and a value.
 const ENTRY_SIZE: usize = 16;
+/// Tag of the entry that ends the section.
 const DT_NULL: u64 = 0;
+/// Tag of a library that the file needs.
 const DT_NEEDED: u64 = 1;
+/// Tag of the address of the string table.
 const DT_STRTAB: u64 = 5;
+/// Tag of the size of the string table.
 const DT_STRSZ: u64 = 10;
+/// Tag of the soname of the library itself.
 const DT_SONAME: u64 = 14;
+/// Tag of the search path that precedes `LD_LIBRARY_PATH`.
 const DT_RPATH: u64 = 15;
+/// Tag of the search path that follows `LD_LIBRARY_PATH`.
 const DT_RUNPATH: u64 = 29;
 
 /// The offset of a string in the file; `None` if it lies outside the string table or the loaded segments.

@@ -18,16 +18,24 @@ pub(super) const MAX_GROUP_HEADER: usize = 15 * 1024;
 /// linked from many objects has their names in its header: the longest known one has 32,608 bytes.
 const MAX_ENTRY_HEADER: usize = 1024 * 1024;
 
-const CONTAINER_VERSION: u16 = 1;
+/// The format version in the header of a container.
+const CONTAINER_FORMAT_VERSION: u16 = 1;
 /// The shortest header of a container.
 const CONTAINER_HEADER_SIZE: u16 = 16;
-const ENTRY_VERSION: u16 = 0x0101;
-const PTX: u16 = 1;
-const CUBIN: u16 = 2;
-const LTO: u16 = 8;
-const GROUP: u16 = 0x100;
-const ARCHITECTURE_SPECIFIC: u64 = 1 << 20;
-const FAMILY_SPECIFIC: u64 = 1 << 21;
+/// The format version in the header of an entry.
+const ENTRY_FORMAT_VERSION: u16 = 0x0101;
+/// The kind of an entry with PTX.
+const PTX_ENTRY_KIND: u16 = 1;
+/// The kind of an entry with machine code.
+const CUBIN_ENTRY_KIND: u16 = 2;
+/// The kind of an entry with intermediate code for link-time optimisation.
+const LTO_ENTRY_KIND: u16 = 8;
+/// The kind of an entry that groups several images.
+const GROUP_ENTRY_KIND: u16 = 0x100;
+/// The flag of code for exactly one architecture, such as `sm_90a`.
+const ARCHITECTURE_SPECIFIC_FLAG: u64 = 1 << 20;
+/// The flag of code for one family of architectures, such as `sm_100f`.
+const FAMILY_SPECIFIC_FLAG: u64 = 1 << 21;
 
 /// One cubin, PTX or intermediate-code image in a fat binary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +62,7 @@ impl Extent {
 /// Parses the container at the start of `bytes`, if there is one: empty, or with a valid first entry, in at most
 /// `room` bytes.
 pub(super) fn parse_container(bytes: &[u8], room: u64) -> Option<Extent> {
-    if !bytes.starts_with(MAGIC) || u16_at(bytes, 4)? != CONTAINER_VERSION {
+    if !bytes.starts_with(MAGIC) || u16_at(bytes, 4)? != CONTAINER_FORMAT_VERSION {
         return None;
     }
     let header = u16_at(bytes, 6).filter(|header| (CONTAINER_HEADER_SIZE..=64).contains(header) && header % 8 == 0)?;
@@ -68,20 +76,20 @@ pub(super) fn parse_container(bytes: &[u8], room: u64) -> Option<Extent> {
 pub(super) fn parse_entry(bytes: &[u8], room: u64) -> Option<Extent> {
     let header = to_memory_length(u32_at(bytes, 4)?.into());
     let found = Extent { header, payload: u64_at(bytes, 8)? };
-    let whole = u16_at(bytes, 2)? == ENTRY_VERSION && found.total_size() <= room;
+    let whole = u16_at(bytes, 2)? == ENTRY_FORMAT_VERSION && found.total_size() <= room;
     let steps = header.is_multiple_of(ALIGNMENT) && found.payload.is_multiple_of(to_file_offset(ALIGNMENT));
-    let most = if u16_at(bytes, 0) == Some(GROUP) { MAX_GROUP_HEADER } else { MAX_ENTRY_HEADER };
+    let most = if u16_at(bytes, 0) == Some(GROUP_ENTRY_KIND) { MAX_GROUP_HEADER } else { MAX_ENTRY_HEADER };
     (whole && steps && (ENTRY_HEADER_SIZE..=most).contains(&header)).then_some(found)
 }
 
 /// Returns how many bytes of an entry header are needed to parse its images.
 pub(super) fn required_header_size(bytes: &[u8], extent: Extent) -> usize {
-    if u16_at(bytes, 0) == Some(GROUP) { extent.header } else { ENTRY_HEADER_SIZE }
+    if u16_at(bytes, 0) == Some(GROUP_ENTRY_KIND) { extent.header } else { ENTRY_HEADER_SIZE }
 }
 
 /// Parses the images that an entry header describes; each is `None` if its kind is unknown.
 pub(super) fn parse_images(header: &[u8]) -> Vec<Option<CodeImage>> {
-    if u16_at(header, 0) != Some(GROUP) {
+    if u16_at(header, 0) != Some(GROUP_ENTRY_KIND) {
         return vec![parse_image(header)];
     }
     parse_group(header).unwrap_or_else(|| vec![None])
@@ -114,7 +122,7 @@ fn parse_group(header: &[u8]) -> Option<Vec<Option<CodeImage>>> {
 fn parse_image(header: &[u8]) -> Option<CodeImage> {
     let number = u32_at(header, 28)?;
     let flags = u64_at(header, 40)?;
-    let suffix = match (flags & ARCHITECTURE_SPECIFIC != 0, flags & FAMILY_SPECIFIC != 0) {
+    let suffix = match (flags & ARCHITECTURE_SPECIFIC_FLAG != 0, flags & FAMILY_SPECIFIC_FLAG != 0) {
         (false, false) => TargetSuffix::None,
         (true, false) => TargetSuffix::ArchitectureSpecific,
         (false, true) => TargetSuffix::FamilySpecific,
@@ -124,9 +132,9 @@ fn parse_image(header: &[u8]) -> Option<CodeImage> {
     let target = CodeTarget { capability: ComputeCapability::new(major, minor), suffix };
     match u16_at(header, 0)? {
         _ if major == 0 => None,
-        PTX => Some(CodeImage::Ptx(Ptx { target, isa: (u16_at(header, 26)?, u16_at(header, 24)?) })),
-        CUBIN => Some(CodeImage::Sass(target)),
-        LTO => Some(CodeImage::Lto(target)),
+        PTX_ENTRY_KIND => Some(CodeImage::Ptx(Ptx { target, isa: (u16_at(header, 26)?, u16_at(header, 24)?) })),
+        CUBIN_ENTRY_KIND => Some(CodeImage::Sass(target)),
+        LTO_ENTRY_KIND => Some(CodeImage::Lto(target)),
         _ => None,
     }
 }

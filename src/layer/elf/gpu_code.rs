@@ -21,7 +21,8 @@ const MAX_SIGNATURES: usize = 512;
 const MAX_IMAGES: usize = 4_096;
 /// The largest number of images in one container; known ones have about twenty at most.
 const MAX_IMAGES_PER_CONTAINER: usize = 256;
-/// The largest number of regions that consist of containers and zeros; a library has two, and rarely a false one.
+/// The largest number of file regions with GPU code, each of fat binary containers and zeros; a library has two, and
+/// rarely a false one.
 const MAX_REGIONS: usize = 64;
 
 /// The next step in reading a container.

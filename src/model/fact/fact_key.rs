@@ -2,7 +2,7 @@
 
 macro_rules! keys {
     ($($variant:ident = $name:literal, $kind:literal, $doc:literal;)*) => {
-        /// Which fact. `*` in a name stands for the variable, path or component that it speaks of.
+        /// Which fact. In a name, `*` stands for the variable, path or component that the fact is about.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum FactKey { $(#[doc = $doc] $variant,)* }
 
@@ -10,7 +10,7 @@ macro_rules! keys {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// The name, with `*` where it speaks of something.
+            /// The name, with `*` in place of the variable, path or component that the fact is about.
             pub const fn pattern(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }

@@ -272,7 +272,7 @@ impl Component {
         }
     }
 
-    /// Creates a core component.
+    /// Creates a core component: one that the image exists to run.
     pub fn new_core(
         name: &str,
         cuda: TypedFact<CudaVersion>,

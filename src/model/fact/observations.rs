@@ -394,7 +394,7 @@ impl Observations {
     pub fn remove_package(&mut self, removal: RemovedPackage, is_here: &dyn Fn(&ObservedPackage) -> bool) {
         let matches_removal = |package: &ObservedPackage| {
             let earlier = (1..=removal.command).contains(&package.command);
-            earlier && package.manager == removal.manager && package.name == removal.name
+            earlier && package.requirement.manager == removal.manager && package.requirement.name == removal.name
         };
         let removed: Vec<ObservedPackage> =
             self.packages.extract_if(.., |package| matches_removal(package) && is_here(package)).collect();

@@ -100,18 +100,19 @@ pub enum IndexSelection {
     Unknown(Cause),
 }
 
-/// A package that an input installs.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ObservedPackage {
+/// A requirement on a package, as an installer reads it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requirement {
     /// The package manager that installs it.
     pub manager: PackageManager,
     /// Its name.
     pub name: PackageName,
+    /// The requested extras.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extras: Vec<PackageName>,
     /// The requested version.
     pub version: PackageVersion,
-    /// The CUDA variant of the index or URL that the command uses: `cu121`, `cpu`.
-    pub variant: Option<String>,
-    /// The indexes from which it is installed.
+    /// The indexes to choose from, if the version does not determine the build.
     #[serde(rename = "offered")]
     pub indexes: IndexSelection,
     /// Why it may be a pre-release, which the tables do not list.
@@ -127,6 +128,34 @@ pub struct ObservedPackage {
     pub channel: Option<String>,
     /// The Python version that the command names.
     pub python: Option<String>,
+}
+
+impl Requirement {
+    /// Creates a requirement from the default index.
+    pub fn new(manager: PackageManager, name: PackageName, version: PackageVersion) -> Self {
+        Self {
+            manager,
+            name,
+            extras: Vec::new(),
+            version,
+            indexes: IndexSelection::Default,
+            prerelease: None,
+            upgrade: false,
+            no_deps: false,
+            channel: None,
+            python: None,
+        }
+    }
+}
+
+/// A package that an input installs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ObservedPackage {
+    /// What the input requires.
+    #[serde(flatten)]
+    pub requirement: Requirement,
+    /// The CUDA variant of the index or URL that the command uses: `cu121`, `cpu`.
+    pub variant: Option<String>,
     /// Why it may not be installed at all.
     pub conditional: Option<Cause>,
     /// Whether it is installed into another Python environment than that of the base image.
@@ -141,22 +170,8 @@ pub struct ObservedPackage {
 impl ObservedPackage {
     /// Creates a package that is declared by something other than a command.
     pub fn new(manager: PackageManager, name: PackageName, version: PackageVersion, fact: FactId) -> Self {
-        Self {
-            manager,
-            name,
-            version,
-            variant: None,
-            indexes: IndexSelection::Default,
-            prerelease: None,
-            upgrade: true,
-            no_deps: false,
-            channel: None,
-            python: None,
-            conditional: None,
-            separate_environment: false,
-            command: 0,
-            fact,
-        }
+        let requirement = Requirement { upgrade: true, ..Requirement::new(manager, name, version) };
+        Self { requirement, variant: None, conditional: None, separate_environment: false, command: 0, fact }
     }
 }
 

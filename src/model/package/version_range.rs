@@ -91,7 +91,7 @@ impl VersionRange {
         self.specifiers().any(|one| matches!(one.operator(), Operator::Equal | Operator::ExactEqual))
     }
 
-    /// Whether it names a version to be equal to, also as a prefix: `==2.*`.
+    /// Whether a specifier requires equality with a version or with a prefix: `==2.1`, `==2.*`.
     pub fn has_equality(&self) -> bool {
         let equal = |one: &VersionSpecifier| {
             matches!(one.operator(), Operator::Equal | Operator::ExactEqual | Operator::EqualStar)
@@ -120,7 +120,8 @@ impl VersionRange {
         self.specifiers.iter().flat_map(|all| all.iter())
     }
 
-    /// Returns its versions, without regard to local parts; `None` if it is invalid.
+    /// Returns the set of versions in the range, without regard to local parts such as `+cu121`; `None` if it is
+    /// invalid.
     pub fn set(&self) -> Option<VersionSet> {
         let mut numbers = self.text.split(|c: char| !c.is_ascii_digit());
         if numbers.any(|number| number.len() > Self::MAX_DIGITS) {

@@ -34,7 +34,7 @@ impl VersionSet {
         Some(Self(above.intersection(&below)))
     }
 
-    /// Returns the versions below one; `None` if it is invalid.
+    /// Returns the set of all versions below the given one; `None` if that is invalid.
     pub fn below(version: &str) -> Option<Self> {
         Version::from_str(version).ok().map(|version| Self(Ranges::strictly_lower_than(version)))
     }

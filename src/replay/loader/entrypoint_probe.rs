@@ -7,7 +7,7 @@ use crate::replay::loader::ld_cache;
 use crate::replay::loader::libcuda_candidate::LibcudaCandidate;
 use crate::replay::{Basis, Citation, Replay, StepResult, user_mode};
 
-/// Source for entrypoints that test the compat library.
+/// Citation for entrypoints that test the compat library.
 pub(super) const ENTRYPOINT_PROBE_CITATION: Citation = Citation(
     "triton-inference-server/server r20.10, Dockerfile: the build removes the link to the compat library again; its issue 3518: /etc/shinit_v2 runs cudaCheck with the compat library, and links it where that succeeds",
 );

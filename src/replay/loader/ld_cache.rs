@@ -160,7 +160,7 @@ pub(super) fn regular_compat_libraries(replay: Replay<'_>) -> impl Iterator<Item
     libraries.filter(|library| library.regular)
 }
 
-/// Whether `directory` is among `names`.
+/// Whether a list of directory names contains `directory`.
 pub(super) fn contains_directory(names: &[String], directory: &str) -> bool {
     names.iter().any(|name| name == directory)
 }

@@ -12,19 +12,19 @@ use crate::replay::{
     StepResult,
 };
 
-/// Source for how the container toolkit selects between the host's libcuda and the compat directory.
+/// Citation for how the container toolkit selects between the host's libcuda and the compat directory.
 const TOOLKIT_CITATION: Citation = Citation(
     "libnvidia-container v1.20.0 (3e42819), src/nvc_container.c, src/nvc_ldcache.c and src/cli/compat_mode.c; nvidia-container-toolkit v1.20.0, cmd/nvidia-cdi-hook/cudacompat and update-ldcache",
 );
-/// Source for the search order of the dynamic loader and of `ldconfig`.
+/// Citation for the search order of the dynamic loader and of `ldconfig`.
 const LDCONFIG_CITATION: Citation = Citation(
     "ld.so(8), ldconfig(8): LD_LIBRARY_PATH first, then the cache; within a directory the highest version; a file with the exact name stays",
 );
-/// Source for which libcuda is loaded under WSL.
+/// Citation for which libcuda is loaded under WSL.
 const WSL_CITATION: Citation = Citation(
     "CUDA on WSL user guide, Getting Started with CUDA on WSL 2: libcuda belongs to the Windows driver; nvidia-container-toolkit v1.20.0 (d34b304), pkg/nvcdi/lib-wsl.go and driver-wsl.go: no hook for a compat directory; libnvidia-container, src/nvc_mount.c and src/cli/compat_mode.c: legacy mode makes no exception, and mounts libcuda next to libcuda.so.1, a file that stays",
 );
-/// Source for the directory into which GKE mounts the driver.
+/// Citation for the directory into which GKE mounts the driver.
 const GKE_CITATION: Citation = Citation(
     "GoogleCloudPlatform/container-engine-accelerators, cmd/nvidia_gpu: the driver is mounted under /usr/local/nvidia and nowhere else",
 );
@@ -44,7 +44,7 @@ pub(in crate::replay) fn loader_step(replay: Replay<'_>) -> (LoadedLibcuda<'_>, 
     if replay.host.launch == Launch::Gke {
         return result_without_gke_driver(replay, &path);
     }
-    // What a toolkit does that nobody knows can put nothing first but what the image holds.
+    // A toolkit newer than the tables can only give precedence to a libcuda that the image contains.
     if replay.host.toolkit_newer && !image_has_no_libcuda(replay) {
         return unknown_loader_result([Basis::Pool(PoolField::Toolkit)], TOOLKIT_CITATION);
     }

@@ -154,7 +154,7 @@ impl ShellWalker<'_> {
         let Some(branch) = self.branches.pop_if(|branch| ends(&branch.kind)) else { return };
         let ShellBlock { kind, now, asking, before, arguments, arrays, part, after, set, list, goes, followed, .. } =
             branch;
-        // What rounds that were all gone through leave is known.
+        // If every iteration of a loop was walked, the values after the loop are known.
         let whole =
             kind == ShellBlockKind::Loop && followed && !asking && now != Tristate::Maybe && list.gate == Tristate::Yes;
         let sure = if asking || now != Tristate::Yes { None } else { Some(self.variables.clone()) };

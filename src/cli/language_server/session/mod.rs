@@ -184,7 +184,7 @@ impl<W: Workspace + Clone> LspSession<W> {
         }
         list.sort_by(|one, other| one.range.cmp(&other.range).then_with(|| one.message.cmp(&other.message)));
         let version = self.open_documents.get(&uri).map(|document| document.version);
-        // What is open is told of at every version; of other files what is new.
+        // Diagnostics of open documents are sent for every version, those of other files only if they changed.
         if version.is_none() && self.published.get(&uri).map_or(list.is_empty(), |shown| *shown == list) {
             return None;
         }

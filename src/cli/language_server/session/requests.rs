@@ -120,7 +120,7 @@ impl<W: Workspace + Clone> LspSession<W> {
             return nothing();
         }
         let uri = &action_params.text_document.uri;
-        // The search for cures takes its time: it is made where something is told.
+        // The search for fixes takes time, so it only runs where a diagnostic is shown.
         let mut published = self.diagnostics.values().filter_map(|by_file| by_file.get(uri)).flatten();
         if !published.any(|diagnostic| diagnostic.range.touches(action_params.range))
             && !self.pending_documents.contains(uri)

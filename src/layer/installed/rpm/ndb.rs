@@ -2,11 +2,15 @@
 
 use crate::layer::installed::rpm::{HeaderCallback, MAX_HEADER_BYTES};
 
+/// The magic bytes at the start of the file.
 const FILE_MAGIC: &[u8] = b"RpmP";
+/// The magic bytes of a slot.
 const SLOT_MAGIC: &[u8] = b"Slot";
+/// The magic bytes of the header of a blob.
 const BLOB_MAGIC: &[u8] = b"BlbS";
 /// The size of a page of slots; the first page starts with the file header.
 const SLOT_PAGE_SIZE: usize = 4096;
+/// The size of the file header, in bytes.
 const FILE_HEADER_SIZE: usize = 32;
 /// The size of a slot, of a block and of a blob header.
 const BLOCK_SIZE: usize = 16;
