@@ -28,7 +28,7 @@ const REQUIREMENT_PREFIX: &str = "NVIDIA_REQUIRE_";
 /// Name of the GPU's compute capability in a requirement.
 const ARCH_PROPERTY: &str = "arch";
 
-/// Maximum number of entries in each map of the cache; a full map is cleared.
+/// Maximum number of entries in each hash map of the cache; a full map is cleared.
 const MAX_MAP_ENTRIES: usize = 16_384;
 /// How many kinds of images are cached; a full map is cleared.
 const MAX_CACHED_KINDS: usize = 512;

@@ -157,7 +157,7 @@ enum DevicesValue {
 }
 
 impl DevicesValue {
-    /// Converts the value of a variable that lists devices; it is unknown if it contains another variable.
+    /// Converts the value that a service sets; it is unknown if it contains a Compose variable.
     fn from_text(value: Option<String>) -> Self {
         value.filter(|value| !value.contains('$')).map_or(Self::Unknown, Self::Known)
     }
