@@ -153,12 +153,11 @@ pub(super) fn dependencies_with_extras(
             let without_deps = package.requirement.no_deps
                 || knowledge.lacks_library_extra(&one.requirement.name, &one.requirement.extras);
             let requirement = Requirement {
-                name: one.requirement.name,
                 version,
-                prerelease: None,
-                channel: None,
+                indexes: package.requirement.indexes.clone(),
+                upgrade: package.requirement.upgrade,
                 no_deps: without_deps,
-                ..package.requirement.clone()
+                ..one.requirement
             };
             ObservedPackage {
                 requirement,
