@@ -20,7 +20,7 @@
 //! | values | [`text`], [`parallel`], [`cuda`], [`model`] | files with spans; work on several threads; versions and compute capabilities; facts with evidence, causes of unknown values, packages with versions and indexes, image references, outcomes | know a table or read a file |
 //! | database | [`knowledge`] | the compatibility database, and the tables that a user adds | have a default value |
 //! | installers | [`resolve`] | what pip and uv select for the requirements of a command | know a file or an image |
-//! | readers | [`dockerfile`], [`shell`], [`install`], [`layer`], [`describe`], [`fleet`], [`registry`] | read Dockerfiles with their contexts, bake and Compose files; shell commands; installers; layers with ELF files and package databases; image descriptions; fleets, clusters and settings; registries and lock files | judge |
+//! | readers | [`dockerfile`], [`build`], [`shell`], [`install`], [`layer`], [`describe`], [`fleet`], [`registry`] | read Dockerfiles with their contexts, bake and Compose files; commands and what they do to files; shell texts; installers; layers with ELF files and package databases; image descriptions; fleets, clusters and settings; registries and lock files | judge |
 //! | image | [`extract`], [`infer`] | observations of one input; conclusions about the image alone | see a pool |
 //! | replay | [`replay`] | replays the start of a container on a host: the only judge | contain a version or the name of an image or package |
 //! | results | [`rules`], [`report`], [`judge`], [`fix`] | rule pages and conditions; the report as data and in print; verdicts and findings; verified fixes, recommendations, the oldest driver, comparisons | decide how a start ends |
@@ -36,6 +36,7 @@
 //! - **Offline**, except for an image that the user names, `lock` and `--pull`.
 //! - **Output is sorted**. Below [`cli`], nothing reads the environment, and only timeouts read the clock.
 
+pub mod build;
 pub mod cli;
 pub mod cuda;
 pub mod describe;

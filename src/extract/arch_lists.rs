@@ -1,10 +1,10 @@
 //! GPU architecture lists that commands compile for, each with the compiler that reads it.
 
+use crate::build::{Command, FileEffect, Word};
 use crate::dockerfile::{BaseKind, EvaluatedBase, VariableLookup};
 use crate::install::read_arch_lists;
 use crate::knowledge::Knowledge;
 use crate::model::fact::{Evidence, FactKey, Observations, ObservedArchList, Origin, PrintedValue, ValueState};
-use crate::shell::{Command, Word};
 use crate::text::source::SourceId;
 
 /// The largest number of recorded architecture lists.
@@ -98,5 +98,14 @@ pub(super) fn runs_toolkit_installer(command: &Command) -> bool {
         let file = word.rsplit('/').next().unwrap_or(word);
         file.starts_with("cuda_") && file.contains(".run")
     };
-    command.words.iter().filter_map(Word::known).any(installer)
+    let only_moves_files = matches!(
+        FileEffect::of_command(command),
+        FileEffect::Nothing
+            | FileEffect::Transfer { .. }
+            | FileEffect::Remove(_)
+            | FileEffect::MakeDirectory(_)
+            | FileEffect::Create(_)
+            | FileEffect::Download { .. }
+    );
+    !only_moves_files && command.words.iter().filter_map(Word::known).any(installer)
 }

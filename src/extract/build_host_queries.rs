@@ -1,10 +1,10 @@
 //! Commands that query the build machine for its GPU or driver, so that their result depends on where the image is
 //! built.
 
+use crate::build::Command;
 use crate::dockerfile::{RunForm, RunInstruction, VariableLookup};
 use crate::knowledge::{BuildProbeRow, Knowledge};
 use crate::model::fact::{BuildMachineQuery, Evidence, FactKey, Observations, Origin, PrintedValue, ValueState};
-use crate::shell::Command;
 use crate::text::source::SourceId;
 
 /// Kind of query that fails the build on a machine without a GPU, unless the shell tolerates the failure.

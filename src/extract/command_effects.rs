@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::build::{Command, Word};
 use crate::dockerfile::{BaseKind, CopyInstruction, EvaluatedTarget};
 use crate::install::{InstallEffects, PackageInstall};
 use crate::knowledge::{DependencyRow, Knowledge, RequiredLibrariesRow};
@@ -10,7 +11,6 @@ use crate::model::fact::{Evidence, FactKey, Facts, Origin, PrintedValue, ValueSt
 use crate::model::package::{
     IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, Requirement,
 };
-use crate::shell::{Command, Word};
 
 /// Programs that add no program and no library to an image.
 const HARMLESS_PROGRAMS: &[&str] = &[

@@ -1,17 +1,20 @@
 //! The state with which the commands of a stage are read, and the files of the image at that point.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::build::{Command, FileChanges};
+use crate::cuda::is_at_or_below;
 use crate::dockerfile::context::path_matches;
 use crate::dockerfile::{BaseKind, ExpandedText, MappedText, RunInstruction, VariableLookup};
 use crate::extract::active_python::PythonLocations;
+use crate::extract::changed_files::{ChangedFiles, FileChange};
 use crate::extract::command_effects::UnknownAdditions;
 use crate::extract::compiled_programs::LinkedProgram;
 use crate::extract::fetched_files::FetchedFiles;
 use crate::extract::git_clones::ClonedRepositories;
 use crate::extract::install_locations::InstallLocations;
-use crate::extract::stage_files::{StageFileTree, absolute_path};
+use crate::extract::stage_files::{StageFileTree, absolute_path, copies_into_folder};
 use crate::extract::virtual_environments::VirtualEnvironments;
 use crate::extract::wheel_folders::WheelFolders;
 use crate::install::{OpenedFile, TargetMachine};
@@ -19,9 +22,32 @@ use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::Observations;
 use crate::model::package::{PackageVersion, public_version};
-use crate::shell::{Command, FileChanges, ShellFiles};
+use crate::shell::ShellFiles;
 use crate::text::source::SourceId;
 
+/// Stands for the folder of a command where it is unknown: no file is below it.
+pub(super) const UNKNOWN_FOLDER: &str = "/(unknown folder)";
+/// Folders that every Linux image has.
+const SYSTEM_FOLDERS: &[&str] = &[
+    "/",
+    "/etc",
+    "/home",
+    "/lib",
+    "/opt",
+    "/root",
+    "/srv",
+    "/tmp",
+    "/usr",
+    "/usr/bin",
+    "/usr/lib",
+    "/usr/local",
+    "/usr/local/bin",
+    "/usr/local/lib",
+    "/usr/share",
+    "/var",
+];
+/// The largest number of lookups in copied and linked folders for one file.
+const MAX_LOOKUPS: usize = 64;
 /// The largest number of commands whose file changes are recorded.
 const MAX_TRACES: usize = 4096;
 
@@ -30,12 +56,8 @@ const MAX_TRACES: usize = 4096;
 pub(super) struct StageState {
     /// What `pip config set` set, by the variable that says the same.
     pub(super) settings: BTreeMap<String, ExpandedText>,
-    /// Files that a command wrote or changed: their content, or why that is unknown.
-    pub(super) written_files: BTreeMap<String, Result<OpenedFile, Cause>>,
-    /// The number of traces at the time when a file was written.
-    pub(super) traces_at_write: BTreeMap<String, usize>,
-    /// Files and folders that a command removed.
-    pub(super) removed_paths: BTreeSet<String>,
+    /// Files that commands wrote, copied and removed.
+    pub(super) changed_files: ChangedFiles,
     /// Files that commands may have changed, with the instruction and working directory of each command.
     pub(super) traces: Vec<(usize, String, FileChanges)>,
     /// The number of scripts that were read.
@@ -97,6 +119,9 @@ pub(super) struct CommandReader<'a> {
     pub(super) source: SourceId,
     /// The text of the Dockerfile.
     pub(super) dockerfile: SourceId,
+    /// The folder in which the current text of commands starts.
+    pub(super) start_folder: String,
+    /// The folder of the current command.
     pub(super) folder: String,
     pub(super) knowledge: Knowledge,
 }
@@ -106,11 +131,80 @@ impl CommandReader<'_> {
     pub(super) fn open_image_file(&self, folder: &str, path: &str, run: &RunInstruction) -> Result<OpenedFile, Cause> {
         let folder = if folder.is_empty() { &self.folder } else { folder };
         let path = absolute_path(folder, path);
-        match self.state.written_files.get(&path) {
-            Some(made) => made.clone(),
-            None if is_file_glob(&path) => self.open_glob_matches(&path, run),
-            None => self.tree.open(run, &path),
+        if self.state.changed_files.is_full() {
+            return Err(Cause::WrittenByCommand);
         }
+        self.open_before(&path, run, self.state.changed_files.len(), &Cell::new(MAX_LOOKUPS))
+    }
+
+    /// Opens a file as it is after the first so many changes, with so many lookups in copied and linked folders left.
+    fn open_before(
+        &self,
+        path: &str,
+        run: &RunInstruction,
+        first: usize,
+        lookups: &Cell<usize>,
+    ) -> Result<OpenedFile, Cause> {
+        lookups.set(lookups.get().checked_sub(1).ok_or(Cause::WrittenByCommand)?);
+        let mut copied_at = None;
+        for (index, changed) in self.state.changed_files.changes_of(path, first) {
+            // A later COPY replaces the file.
+            if changed.instruction < *copied_at.get_or_insert_with(|| self.tree.copy_instruction_of(run, path)) {
+                break;
+            }
+            let inside = path.strip_prefix(&changed.path).unwrap_or(path).trim_start_matches('/');
+            match &changed.change {
+                FileChange::Written(content) => return content.clone(),
+                FileChange::Removed { conditional: false } if self.may_be_changed_since(path, changed.traces, 0) => {
+                    return Err(Cause::WrittenByCommand);
+                }
+                FileChange::Removed { conditional: false } => return Err(Cause::RemovedByCommand),
+                FileChange::UnknownFiles => return Err(Cause::WrittenByCommand),
+                FileChange::Linked { to } => {
+                    let opened = self.open_before(&absolute_path(to, inside), run, first, lookups)?;
+                    return Ok(OpenedFile { path: path.to_owned(), ..opened });
+                }
+                FileChange::FolderCopied { from, conditional } => {
+                    let source = absolute_path(from, inside);
+                    if self.tree.copy_instruction_of(run, &source) > changed.instruction {
+                        return Err(Cause::WrittenByCommand);
+                    }
+                    match self.open_before(&source, run, index, lookups) {
+                        Ok(_) if *conditional => return Err(Cause::PerhapsWritten),
+                        Ok(opened) => return Ok(OpenedFile { path: path.to_owned(), ..opened }),
+                        Err(Cause::NotCopied | Cause::NotThere | Cause::NotInContext | Cause::RemovedByCommand)
+                            if !self.may_be_unpacked(&source, changed.traces) => {}
+                        Err(Cause::NotCopied | Cause::NotThere | Cause::NotInContext) => {
+                            return Err(Cause::WrittenByCommand);
+                        }
+                        Err(why) => return Err(why),
+                    }
+                }
+                FileChange::FolderCreated | FileChange::Removed { conditional: true } => {}
+            }
+        }
+        if is_file_glob(path) { self.open_glob_matches(path, run) } else { self.tree.open(run, path) }
+    }
+
+    /// Whether one of the first so many traces names a folder, such as that of an archive, that may include a file.
+    fn may_be_unpacked(&self, path: &str, traces: usize) -> bool {
+        let mut traces = self.state.traces.iter().take(traces);
+        traces.any(|(_, _, trace)| !trace.anything && trace.may_change(path))
+    }
+
+    /// Whether a folder certainly exists at this point.
+    pub(super) fn is_known_folder(&self, folder: &str, run: &RunInstruction) -> bool {
+        let copies = self.tree.evaluated.copies.iter().filter(|copy| copy.instruction < run.instruction);
+        let mut destinations = copies.filter_map(|copy| {
+            let (path, _) = copy.destination.as_ref()?;
+            let path = path.known_text()?;
+            Some((absolute_path(&copy.folder, path), copies_into_folder(copy, path)))
+        });
+        SYSTEM_FOLDERS.contains(&folder)
+            || is_at_or_below(&run.folder, folder)
+            || is_at_or_below(&self.start_folder, folder)
+            || self.state.changed_files.has_folder(folder)
+            || destinations.any(|(path, is_folder)| is_at_or_below(&path, folder) && (is_folder || path != folder))
     }
 
     /// Parses commands with access to the files that are in the image at this point.
@@ -127,13 +221,18 @@ impl CommandReader<'_> {
 
     /// Returns the text of a file that is certainly in the image.
     fn file_text(&self, path: &str, run: &RunInstruction) -> Option<String> {
-        let opened = self.open_image_file("", path, run).ok().filter(|_| !self.is_removed(path))?;
+        let opened = self.open_image_file("", path, run).ok().filter(|_| !self.is_removed(path, run))?;
         Some(opened.text.text().to_owned())
+    }
+
+    /// Returns the folder of the current command, if it is known.
+    pub(super) fn known_folder(&self) -> Option<&str> {
+        (self.folder != UNKNOWN_FOLDER).then_some(self.folder.as_str())
     }
 
     /// Records the files that a command may have changed.
     pub(super) fn record_file_changes(&mut self, command: &Command, run: &RunInstruction) {
-        let Some(trace) = FileChanges::of_command(command) else { return };
+        let Some(trace) = FileChanges::of_command(command, self.known_folder()) else { return };
         // After more changes than that, every file counts as changed.
         if self.state.traces.len() <= MAX_TRACES {
             self.state.traces.push((run.instruction, self.folder.clone(), trace));
@@ -144,28 +243,40 @@ impl CommandReader<'_> {
     fn is_unchanged(&self, path: &str, run: &RunInstruction) -> bool {
         let whole = absolute_path(&self.folder, path);
         let from = self.tree.copy_instruction_of(run, &whole);
-        let may = |(at, folder, trace): &(usize, String, FileChanges)| {
-            *at >= from && trace.may_change(&whole) && (!trace.anything || whole.starts_with(folder.as_str()))
-        };
         // The text of a file that a command wrote is known; only later commands may change it.
-        let since = self.state.traces_at_write.get(&whole).copied().unwrap_or(0);
-        self.state.traces.len() <= MAX_TRACES && !self.state.traces.iter().skip(since).any(may)
+        let since = self.state.changed_files.written_file(&whole).map_or(0, |written| written.traces);
+        self.state.traces.len() <= MAX_TRACES && !self.may_be_changed_since(&whole, since, from)
     }
 
-    /// Whether a command removed the file or a parent directory.
-    pub(super) fn is_removed(&self, path: &str) -> bool {
+    /// Whether a command after the first so many traces, at or after an instruction, may have changed a file. Programs
+    /// that may change any file count for those below the folder in which they run.
+    fn may_be_changed_since(&self, path: &str, first_trace: usize, instruction: usize) -> bool {
+        self.state.traces.iter().skip(first_trace).any(|(at, folder, trace)| {
+            *at >= instruction
+                && trace.may_change(path)
+                && (!trace.anything || folder == "/" || is_at_or_below(path, folder))
+        })
+    }
+
+    /// Whether a command may have removed the file or a parent directory, and none wrote it again.
+    pub(super) fn is_removed(&self, path: &str, run: &RunInstruction) -> bool {
         let whole = absolute_path(&self.folder, path);
-        self.state.removed_paths.iter().any(|removed| whole.starts_with(removed.as_str()))
+        let changed_files = &self.state.changed_files;
+        let mut changes = changed_files.changes_of(&whole, changed_files.len());
+        let last = changes.find(|(_, changed)| !matches!(changed.change, FileChange::FolderCreated));
+        last.is_some_and(|(_, changed)| {
+            matches!(changed.change, FileChange::Removed { .. })
+                && changed.instruction >= self.tree.copy_instruction_of(run, &whole)
+        })
     }
 
     /// Returns the sorted paths of the files that match a glob pattern; `None` where they are unknown.
     pub(super) fn expand_glob(&self, pattern: &str, run: &RunInstruction) -> Option<Vec<String>> {
         let whole = absolute_path(&self.folder, pattern);
         let mut found = self.tree.expand_glob(run, &whole)?;
-        let made =
-            self.state.written_files.keys().filter(|path| is_in_folder_of(path, &whole) && path_matches(&whole, path));
-        found.extend(made.cloned());
-        found.retain(|path| !self.is_removed(path));
+        let is_wanted = |path: &str| is_in_folder_of(path, &whole) && path_matches(&whole, path);
+        found.extend(self.state.changed_files.written_paths(is_wanted).into_iter().map(str::to_owned));
+        found.retain(|path| !self.is_removed(path, run));
         found.sort();
         found.dedup();
         (!found.is_empty()).then_some(found)

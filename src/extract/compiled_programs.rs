@@ -1,5 +1,6 @@
 //! Programs that stages compile or link: their code for GPUs, and what they need in an image that copies them.
 
+use crate::build::{Command, Word};
 use crate::cuda::{CudaVersion, is_at_or_below};
 use crate::dockerfile::context::{normalize_path, path_matches};
 use crate::dockerfile::{CopyInstruction, RunInstruction};
@@ -9,7 +10,6 @@ use crate::extract::stage_files::{
 };
 use crate::install::enables_gpu_code;
 use crate::model::fact::Origin;
-use crate::shell::{Command, Word};
 use crate::text::source::{SourceId, Span};
 
 /// Default prefix of `make install`; Python has folders of its own below it.

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::build::{Command, DownloadTarget, FileEffect, StandardInput, TransferKind, Word, is_at_or_below_pattern};
 use crate::cuda::split_path;
 use crate::dockerfile::{CopyInstruction, ExpandedText, ShellPattern};
+use crate::extract::changed_files::TransferredPath;
 use crate::extract::git_clones::repository_url;
 use crate::extract::stage_files::{absolute_path, copied_path, copies_into_folder};
-use crate::shell::{Command, StandardInput, Word, is_wrapper_program};
+use crate::shell::{is_wrapper_program, wrapped_program_index};
 
 /// Extensions of package files whose names identify their content.
 const PACKAGE_EXTENSIONS: &[&str] = &[".whl", ".deb", ".rpm"];
@@ -20,12 +22,27 @@ const MAX_PIPE_DEPTH: usize = 4;
 pub(super) struct FetchedFiles(BTreeMap<String, String>);
 
 impl FetchedFiles {
-    /// Records the file that a command downloads, or the new path of a downloaded file that it moves or copies.
-    pub(super) fn record_command(&mut self, command: &Command, folder: &str) {
-        let found = match command.program() {
-            Some("mv" | "cp" | "ln" | "install") => self.moved_file(command, folder),
-            _ => parse_download(command).and_then(|(address, to)| Some((absolute_path(folder, &to?), address))),
-        };
+    /// Records the file that a command downloads, and what happens to those that earlier ones downloaded.
+    pub(super) fn record_command(&mut self, command: &Command, folder: &str, transfers: &[TransferredPath]) {
+        for TransferredPath { from, to, kind } in transfers {
+            match self.0.get(from).cloned() {
+                Some(address) if self.0.len() < MAX_FILES && !command.conditional => self.0.insert(to.clone(), address),
+                // Another file replaces it.
+                _ => self.0.remove(to),
+            };
+            if *kind == TransferKind::Move && !command.conditional {
+                self.0.remove(from);
+            }
+        }
+        if let FileEffect::Remove(paths) = FileEffect::of_command(command)
+            && !command.conditional
+        {
+            for path in paths.iter().filter_map(|path| path.text.as_deref()) {
+                let path = absolute_path(folder, path);
+                self.0.retain(|own, _| !is_at_or_below_pattern(own, &path));
+            }
+        }
+        let found = parse_download(command).and_then(|(address, to)| Some((absolute_path(folder, &to?), address)));
         if let Some((path, address)) = found.filter(|_| self.0.len() < MAX_FILES) {
             self.0.insert(path, address);
         }
@@ -57,15 +74,6 @@ impl FetchedFiles {
     /// Adds the downloaded files of another stage.
     pub(super) fn extend(&mut self, other: Self) {
         self.0.extend(other.0);
-    }
-
-    /// Returns the new path and the URL of a downloaded file that a command moves or copies.
-    fn moved_file(&self, command: &Command, folder: &str) -> Option<(String, String)> {
-        let mut words = command.words.iter().skip(1).filter_map(Word::known).filter(|word| !word.starts_with('-'));
-        let (from, to) = (words.next()?, words.next_back()?);
-        let address = self.0.get(&absolute_path(folder, from))?.clone();
-        let to = if to.ends_with(['/', '.']) { format!("{to}/{}", file_name(from)) } else { to.to_owned() };
-        Some((absolute_path(folder, &to), address))
     }
 
     /// Returns the command with URLs for the downloaded script that it runs or the downloaded packages that it names.
@@ -125,7 +133,7 @@ impl FetchedFiles {
     }
 
     /// Returns the URL of a file; for a pattern, only if all matching files have the same URL.
-    fn url_for_path(&self, path: &str) -> Option<&str> {
+    pub(super) fn url_for_path(&self, path: &str) -> Option<&str> {
         if !path.contains('*') {
             return self.0.get(path).map(String::as_str);
         }
@@ -155,56 +163,27 @@ pub(super) fn download_path(command: &Command, folder: &str) -> Option<String> {
 
 /// Returns the URL that a command downloads, and the output file unless it writes to its standard output.
 fn parse_download(command: &Command) -> Option<(String, Option<String>)> {
-    let at = command.words.iter().take(8).position(|word| !is_wrapper_or_option(word))?;
-    let program = file_name(command.words.get(at)?.known()?);
-    if !matches!(program, "curl" | "wget" | "aria2c") {
-        return None;
-    }
-    let curl = program == "curl";
-    // `-o` of wget names a log.
-    let letter = if program == "wget" { 'O' } else { 'o' };
-    let words: Vec<&str> = command.words.iter().skip(at + 1).map(|word| word.known().unwrap_or("")).collect();
-    let mut addresses = words.iter().filter(|word| word.contains("://") && !word.starts_with('-'));
-    let address = (*addresses.next()?).to_owned();
-    if addresses.next().is_some() {
-        return None;
-    }
-    let mut remote = !curl;
-    let mut folder = "";
-    let mut to = None;
-    let mut rest = words.iter().copied();
-    while let Some(word) = rest.next() {
-        let long = |name: &str| word.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);
-        let short = word.starts_with('-') && !word.starts_with("--");
-        match word {
-            "--output" | "--output-document" | "--out" => to = rest.next().map(str::to_owned),
-            "--directory-prefix" | "-P" | "--output-dir" | "--dir" | "-d" if word != "-d" || !curl => {
-                folder = rest.next().unwrap_or("");
-            }
-            "--remote-name" | "--remote-name-all" => remote = true,
-            // Other letters may stand before the one that names the file, and the file at once behind it.
-            _ if short && word.contains(letter) => {
-                let named = word.split_once(letter).map_or("", |(_, file)| file);
-                to = if named.is_empty() { rest.next() } else { Some(named) }.map(str::to_owned);
-            }
-            _ if short && curl && word.contains('O') => remote = true,
-            _ => to = long("--output").or_else(|| long("--output-document")).or_else(|| long("--out")).or(to),
-        }
-    }
-    let name = || {
-        let name = file_name(without_query(&address));
-        // curl keeps the name as the URL encodes it.
-        if curl { name.to_owned() } else { decode_plus(name) }
-    };
+    let at = wrapped_program_index(&command.words);
+    let unwrapped =
+        (at > 0).then(|| Command { words: command.words.iter().skip(at).cloned().collect(), ..command.clone() });
+    let command = unwrapped.as_ref().unwrap_or(command);
+    let FileEffect::Download { addresses, to, .. } = FileEffect::of_command(command) else { return None };
+    let mut known = addresses.iter().filter_map(|address| address.text.as_ref()).filter(|text| text.contains("://"));
+    let (Some(address), None) = (known.next(), known.next()) else { return None };
     let to = match to {
-        Some(to) if matches!(to.as_str(), "-" | "/dev/stdout") => None,
-        Some(to) if to.is_empty() => return None,
-        Some(to) => Some(to),
-        None if remote => Some(name()),
-        None => command.writes.first().and_then(Word::known).map(str::to_owned),
+        DownloadTarget::StandardOutput => command.writes.first().and_then(Word::known).map(str::to_owned),
+        DownloadTarget::File(file) => Some(file.text.filter(|file| !file.is_empty())?),
+        DownloadTarget::RemoteName { folder, .. } => {
+            let name = file_name(without_query(address));
+            // curl keeps the name as the URL encodes it.
+            let name = if command.program() == Some("curl") { name.to_owned() } else { decode_plus(name) };
+            Some(match folder {
+                Some(folder) => format!("{}/{name}", folder.text?),
+                None => name,
+            })
+        }
     };
-    let to = to.map(|to| if folder.is_empty() { to } else { format!("{folder}/{to}") });
-    Some((address, to))
+    Some((address.clone(), to))
 }
 
 /// Whether a word precedes the program that is run: a wrapper such as `sudo`, or an option.
@@ -241,6 +220,7 @@ fn known_value(value: String) -> ExpandedText {
 mod tests {
     use super::*;
     use crate::dockerfile::MappedText;
+    use crate::extract::changed_files::transferred_paths;
     use crate::shell::script_commands;
 
     /// Returns the words of the last command of a script, with URLs for downloaded files.
@@ -249,7 +229,8 @@ mod tests {
         let commands = script_commands(&MappedText::contiguous(script, 0));
         let (last, before) = commands.split_last().expect("a command");
         for command in before {
-            fetched.record_command(command, "/tmp");
+            let transfers = transferred_paths(&FileEffect::of_command(command), "/tmp", &|_| false);
+            fetched.record_command(command, "/tmp", &transfers);
         }
         let named = fetched.with_urls(last, "/tmp")?;
         Some(named.words.iter().filter_map(Word::known).collect::<Vec<_>>().join(" "))

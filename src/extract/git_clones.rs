@@ -2,29 +2,47 @@
 
 use std::collections::BTreeMap;
 
+use crate::build::{Command, FileEffect, TransferKind, Word, is_at_or_below_pattern};
+use crate::cuda::is_at_or_below;
 use crate::dockerfile::CopyInstruction;
-use crate::extract::stage_files::absolute_path;
+use crate::extract::changed_files::TransferredPath;
+use crate::extract::stage_files::{absolute_path, strip_folder};
 use crate::install;
 use crate::install::PackageInstall;
 use crate::knowledge::Knowledge;
-use crate::shell::{Command, Word};
 
 /// Maximum number of cloned repositories that are tracked per stage.
 const MAX_CLONES: usize = 64;
-
-/// Options of `git clone` that take the next argument as their value.
-const CLONE_OPTIONS_WITH_VALUE: &[&str] =
-    &["-b", "--branch", "--depth", "-o", "--origin", "-j", "--jobs", "-c", "--config"];
 
 /// The URLs of cloned repositories by their folders.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ClonedRepositories(BTreeMap<String, String>);
 
 impl ClonedRepositories {
-    /// Records the repository that a command clones.
-    pub(super) fn record_clone(&mut self, command: &Command, folder: &str) {
-        let found = parse_git_clone(command).filter(|_| self.0.len() < MAX_CLONES);
-        if let Some((address, to)) = found {
+    /// Records the repository that a command clones, and what happens to those that earlier ones cloned.
+    pub(super) fn record_command(&mut self, command: &Command, folder: &str, transfers: &[TransferredPath]) {
+        for TransferredPath { from, to, kind } in transfers {
+            let inside = self.0.iter().filter_map(|(path, address)| {
+                let rest = strip_folder(path, from)?;
+                Some((absolute_path(to, rest), address.clone()))
+            });
+            let moved: Vec<(String, String)> = inside.collect();
+            if *kind == TransferKind::Move {
+                self.0.retain(|path, _| !is_at_or_below(path, from));
+            }
+            self.0.extend(moved.into_iter().take(MAX_CLONES));
+        }
+        let cloned = match FileEffect::of_command(command) {
+            FileEffect::Remove(paths) if !command.conditional => {
+                for path in paths.iter().filter_map(|path| path.text.as_deref()) {
+                    let path = absolute_path(folder, path);
+                    self.0.retain(|own, _| !is_at_or_below_pattern(own, &path));
+                }
+                None
+            }
+            effect => cloned_repository(effect),
+        };
+        if let Some((address, to)) = cloned.filter(|_| self.0.len() < MAX_CLONES) {
             self.0.insert(absolute_path(folder, &to), address);
         }
     }
@@ -77,48 +95,44 @@ pub(super) fn repository_url(source: &str) -> Option<&str> {
 }
 
 /// Returns the URL and the target folder of a `git clone` command.
-fn parse_git_clone(command: &Command) -> Option<(String, String)> {
-    if command.program() != Some("git") {
-        return None;
-    }
-    let words: Vec<&str> = command.words.iter().skip(1).map(|word| word.known().unwrap_or("?")).collect();
-    let at = words.iter().position(|word| *word == "clone")?;
-    let mut plain = Vec::new();
-    let mut rest = words.iter().skip(at + 1);
-    while let Some(word) = rest.next() {
-        if CLONE_OPTIONS_WITH_VALUE.contains(word) {
-            rest.next();
-        } else if !word.starts_with('-') {
-            plain.push(*word);
-        }
-    }
-    let address = *plain.first()?;
-    let last = address.trim_end_matches('/').rsplit('/').next()?;
-    let to = plain.get(1).copied().unwrap_or_else(|| last.trim_end_matches(".git"));
-    address.contains("://").then(|| (address.to_owned(), to.to_owned()))
+fn cloned_repository(effect: FileEffect) -> Option<(String, String)> {
+    let FileEffect::Clone { address, folder, inside } = effect else { return None };
+    let own_name = || {
+        let name = address.file_name()?.rsplit(':').next()?;
+        Some(name.trim_end_matches(".git").to_owned())
+    };
+    let folder = match folder {
+        Some(folder) => folder.text?,
+        None => own_name()?,
+    };
+    let folder = match inside {
+        Some(inside) if !folder.starts_with('/') => format!("{}/{folder}", inside.text?),
+        _ => folder,
+    };
+    let address = address.text.filter(|address| address.contains("://") || address.starts_with("git@"))?;
+    Some((address, folder))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::dockerfile::MappedText;
+    use crate::extract::changed_files::transferred_paths;
     use crate::shell::script_commands;
 
     /// Returns the packages that the commands of a script build from cloned repositories.
     fn built_packages(script: &str) -> Vec<String> {
         let mut cloned = ClonedRepositories::default();
         let mut found = Vec::new();
-        let mut folder = "/src".to_owned();
         for command in script_commands(&MappedText::contiguous(script, 0)) {
-            if command.program() == Some("cd") {
-                folder = absolute_path(&folder, command.words.get(1).and_then(Word::known).unwrap_or("/"));
-            }
+            let folder = absolute_path("/src", command.folder.as_deref().expect("a known folder"));
             found.extend(
                 cloned
                     .built_package(&command, &folder, Knowledge::built_in())
                     .map(|one| one.requirement.name.to_string()),
             );
-            cloned.record_clone(&command, &folder);
+            let transfers = transferred_paths(&FileEffect::of_command(&command), &folder, &|_| false);
+            cloned.record_command(&command, &folder, &transfers);
         }
         found
     }

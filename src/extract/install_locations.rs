@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::build::{Command, Word};
 use crate::dockerfile::{RunInstruction, ShellPattern, VariableLookup};
 use crate::extract::compiled_programs;
 use crate::extract::fetched_files::download_path;
@@ -11,7 +12,6 @@ use crate::install::downloaded_archive_folder;
 use crate::knowledge::Knowledge;
 use crate::model::fact::FactId;
 use crate::model::package::ObservedPackage;
-use crate::shell::{Command, Word};
 
 /// Maximum number of locations that are tracked per package.
 const MAX_LOCATIONS: usize = 32;

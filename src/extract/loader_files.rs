@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::build::{Command, Word};
 use crate::cuda::{
     COMPAT_ROOT, CudaVersion, LIBCUDA_SONAME, TOOLKIT_ROOT, is_at_or_below, is_compat_directory, split_path,
 };
@@ -16,7 +17,6 @@ use crate::model::cause::Cause;
 use crate::model::fact::{Evidence, FactKey, FileKind, Observations, ObservedFile, Origin, PrintedValue, ValueState};
 use crate::model::package::PackageManager;
 use crate::model::reference::ImageReference;
-use crate::shell::{Command, Word};
 
 /// The main configuration file of the dynamic loader.
 const LD_CONF: &str = "/etc/ld.so.conf";

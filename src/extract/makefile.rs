@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::build::{Command, Word};
 use crate::dockerfile::{ExpandedText, MappedText, RunInstruction, VariableLookup};
 use crate::install::OpenedFile;
-use crate::shell::{Command, Word};
 
 /// The default file names of `make`, in its search order.
 pub(super) const DEFAULT_NAMES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];

@@ -3,6 +3,7 @@
 //!
 //! The tables state which installers a base lacks. One command, file or variable that may bring one is enough for silence.
 
+use crate::build::{Command, Word};
 use crate::dockerfile::{
     BaseKind, CopyInstruction, Instruction, InstructionKind, MappedText, RunInstruction, parse_name_value_pairs,
 };
@@ -12,7 +13,6 @@ use crate::extract::{build_host_queries, command_effects};
 use crate::install::python_version_of_program;
 use crate::knowledge::ImageInstallersRow;
 use crate::model::fact::{BuildMachineQuery, Evidence, FactKey, Origin, PrintedValue, ValueState};
-use crate::shell::{Command, Word};
 
 /// Installers of system packages.
 const SYSTEM_INSTALLERS: &[&str] = &["apk", "apt", "apt-get", "dnf", "microdnf", "yum"];

@@ -7,6 +7,7 @@ mod base_images;
 mod base_merge;
 mod build_host_queries;
 mod built_image;
+mod changed_files;
 mod command_effects;
 mod command_reader;
 mod compiled_programs;

@@ -1,7 +1,7 @@
 //! Settings of pip that commands write, which apply to all later commands.
 
+use crate::build::{Command, Word};
 use crate::extract::command_reader::CommandReader;
-use crate::shell::{Command, Word};
 
 impl CommandReader<'_> {
     /// Applies `pip config set global.index-url …` to all later commands, and returns whether the command is one.

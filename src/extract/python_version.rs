@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
+use crate::build::{Command, FileEffect, Word};
 use crate::dockerfile::{BaseKind, RunInstruction, VariableLookup};
 use crate::extract::command_reader::CommandReader;
 use crate::extract::virtual_environments::parse_python_version;
 use crate::install;
 use crate::knowledge::{How, Knowledge};
 use crate::model::package::{ObservedPackage, PackageManager};
-use crate::shell::{Command, Word};
 
 /// The file that pins the Python version of a project.
 const PIN_FILE: &str = ".python-version";
@@ -85,7 +85,10 @@ pub(super) fn may_add_python(command: &Command) -> bool {
     };
     let chosen =
         |word: &str| matches!(word, "python" | "venv" | "--managed-python" | "-p") || word.starts_with("--python");
-    known_arguments(command).any(tool) || (is_uv_command(command) && known_arguments(command).skip(1).any(chosen))
+    let only_changes_folders =
+        matches!(FileEffect::of_command(command), FileEffect::Remove(_) | FileEffect::MakeDirectory(_));
+    (!only_changes_folders && known_arguments(command).any(tool))
+        || (is_uv_command(command) && known_arguments(command).skip(1).any(chosen))
 }
 
 /// Whether `uv venv` uses the only Python of the image: no other is requested or was added.

@@ -1,5 +1,6 @@
 //! Packages that commands remove: by an installer, or by `rm` of their folders.
 
+use crate::build::{Command, Word};
 use crate::dockerfile::{BaseKind, ShellPattern};
 use crate::extract::active_python::PythonLocation;
 use crate::extract::command_reader::CommandReader;
@@ -9,7 +10,6 @@ use crate::install::InstallEffects;
 use crate::model::cause::Cause;
 use crate::model::fact::{Evidence, FactKey, Observations, Origin, PrintedValue, ValueState};
 use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage};
-use crate::shell::{Command, Word};
 
 /// Removes all packages that the current command uninstalls from the observations.
 pub(super) fn remove_packages(seen: &mut Observations, found: &InstallEffects) {

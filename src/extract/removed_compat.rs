@@ -1,10 +1,11 @@
 //! Parts of the base image that commands remove: CUDA compat packages, their directories, and `ldconfig` files.
 
+use crate::build::{Command, FileEffect, Operand};
 use crate::dockerfile::{EvaluatedTarget, RunInstruction};
+use crate::extract::stage_files::absolute_path;
 use crate::model::fact::{Evidence, FactKey, Observations, Origin, REMOVED_BY_COMMAND, ValueState};
 use crate::model::package::PackageManager;
 use crate::shell;
-use crate::shell::Command;
 use crate::text::source::{SourceId, Span};
 
 /// System package managers.
@@ -26,7 +27,7 @@ const LD_CONF_FOLDER: &str = "/etc/ld.so.conf.d";
 pub(super) fn record_removals(evaluated: &EvaluatedTarget, source: SourceId, seen: &mut Observations) {
     for run in evaluated.runs.iter().filter(|run| mentions_cuda(run)) {
         for command in shell::run_commands(run).iter().filter(|command| !command.conditional) {
-            for (what, span) in removed_by_command(command) {
+            for (what, span) in removed_by_command(command, &run.folder) {
                 let key = if what.starts_with('/') { FactKey::File } else { FactKey::Package };
                 let evidence = Evidence::Leaf(vec![Origin::File { source, span }]);
                 let state = ValueState::Absent { searched: REMOVED_BY_COMMAND };
@@ -53,7 +54,7 @@ fn remove_earlier_compat_packages(seen: &mut Observations, source: SourceId, spa
 
 /// Whether a RUN mentions CUDA or `ldconfig` files; the commands of others are not parsed.
 fn mentions_cuda(run: &RunInstruction) -> bool {
-    run.mentions("cuda") || run.mentions(LD_CONF_FOLDER)
+    run.mentions("cuda") || run.mentions(LD_CONF_FOLDER) || run.folder.starts_with(TOOLKIT_PREFIX)
 }
 
 /// Whether a package name or pattern matches compat packages: `cuda-compat-12-4`, `cuda-*`.
@@ -63,13 +64,19 @@ fn matches_compat_package(text: &str) -> bool {
 }
 
 /// Returns the compat packages and paths that one command removes.
-fn removed_by_command(command: &Command) -> Vec<(String, Span)> {
+fn removed_by_command(command: &Command, start_folder: &str) -> Vec<(String, Span)> {
     let program = command.program().unwrap_or_default();
     let words = || command.words.iter().skip(1).filter_map(|word| Some((word.known()?, word.span)));
     let owned = |(text, span): (&str, Span)| (text.to_owned(), span);
-    if matches!(program, "rm" | "unlink") {
-        let ours = |text: &str| text.starts_with(TOOLKIT_PREFIX) || text.starts_with(LD_CONF_FOLDER);
-        return words().filter(|(text, _)| ours(text)).map(owned).collect();
+    if let FileEffect::Remove(paths) = FileEffect::of_command(command) {
+        let ours = |path: &str| path.starts_with(TOOLKIT_PREFIX) || path.starts_with(LD_CONF_FOLDER);
+        let folder = command.folder.as_deref().map(|folder| absolute_path(start_folder, folder));
+        let absolute = |operand: &Operand| {
+            let path = operand.text.as_deref()?;
+            let known = path.starts_with('/') || folder.is_some();
+            Some((known.then(|| absolute_path(folder.as_deref().unwrap_or_default(), path))?, operand.span))
+        };
+        return paths.iter().filter_map(absolute).filter(|(path, _)| ours(path)).collect();
     }
     if SYSTEM_PACKAGE_MANAGERS.contains(&program) && words().any(|(text, _)| REMOVE_VERBS.contains(&text)) {
         return words().filter(|(text, _)| matches_compat_package(text)).map(owned).collect();

@@ -1,18 +1,20 @@
 //! What the RUN commands of the target stage install, with the files and scripts that they read.
 
+use crate::build::{Command, FileEffect, StandardInput, Word};
 use crate::cuda::is_at_or_below;
 use crate::dockerfile::context::ContextReader;
 use crate::dockerfile::{Dockerfile, EvaluateOptions, EvaluatedTarget, ExpandedText, RunInstruction, VariableLookup};
 use crate::extract::active_python::PythonLocation;
+use crate::extract::changed_files::transferred_paths;
 use crate::extract::command_effects::{MAX_REPEATS, UnknownAdditions, limit_installs_per_package, observe_package};
-use crate::extract::command_reader::{CommandReader, StageState};
+use crate::extract::command_reader::{CommandReader, StageState, UNKNOWN_FOLDER};
 use crate::extract::gpu_dependencies::find_gpu_dependencies;
 use crate::extract::install_locations::{LocatedCommand, SYSTEM_BIN_FOLDERS, option_value};
 use crate::extract::makefile::{Makefile, MakefileContext};
 use crate::extract::package_locations::{PackageLocation, default_locations};
 use crate::extract::python_version::RequestedPython;
 use crate::extract::stage_files::{StageFileTree, StageLookups, absolute_path};
-use crate::extract::written_files::record_written_files;
+use crate::extract::written_files::record_changed_files;
 use crate::extract::{
     arch_lists, build_host_queries, command_effects, compiled_programs, loader_files, makefile, missing_installer,
     python_version, stage_files, unpackaged_files, virtual_environments,
@@ -24,7 +26,7 @@ use crate::model::fact::{
     ValueState as FactState,
 };
 use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
-use crate::shell::{Command, SCRIPT_FILE_VARIABLE, StandardInput, Word, wrapped_program_index};
+use crate::shell::{SCRIPT_FILE_VARIABLE, wrapped_program_index};
 use crate::text::source::{SourceId, Span};
 use crate::{install, shell};
 
@@ -81,9 +83,10 @@ pub(super) fn read_runs(
     let machine = if options.platform.split('/').nth(1) == Some("arm64") { "aarch64" } else { "x86_64" };
     let machine = TargetMachine::with_read_flag(machine, &looks.machine);
     let tree = StageFileTree { dockerfile, evaluated, options, shelf, looks };
-    let (folder, knowledge) = (String::new(), options.knowledge);
+    let (start_folder, folder, knowledge) = (String::new(), String::new(), options.knowledge);
+    let (state, dockerfile) = (done, source);
     let mut reader =
-        CommandReader { tree, machine, seen, notes, state: done, source, dockerfile: source, folder, knowledge };
+        CommandReader { tree, machine, seen, notes, state, source, dockerfile, start_folder, folder, knowledge };
     for run in runs {
         run.folder.as_ref().clone_into(&mut reader.folder);
         reader.state.environments.start_run();
@@ -95,9 +98,8 @@ pub(super) fn read_runs(
             reader.state.cloned.record_add(copy);
         }
         let first = reader.seen.facts.len();
-        for command in reader.commands_with_files(run, |files| shell::run_commands_with_files(run, files)) {
-            reader.read_command(&command, run, 0);
-        }
+        let commands = reader.commands_with_files(run, |files| shell::run_commands_with_files(run, files));
+        reader.read_commands(commands, run, 0, false);
         stage_files::record_referenced_files(reader.seen, first, source, run);
         let places = reader.state.locations.compiled_paths().to_vec();
         for code in reader.seen.code.iter().filter(|code| code.fact.0 >= first) {
@@ -107,9 +109,23 @@ pub(super) fn read_runs(
 }
 
 impl CommandReader<'_> {
+    /// Reads the commands of a text that starts in the current folder.
+    fn read_commands(&mut self, commands: Vec<Command>, run: &RunInstruction, depth: usize, conditional: bool) {
+        let caller = std::mem::replace(&mut self.start_folder, self.folder.clone());
+        for mut command in commands {
+            command.conditional |= conditional;
+            self.read_command(&command, run, depth);
+        }
+        self.folder = std::mem::replace(&mut self.start_folder, caller);
+    }
+
     /// Reads one command; `depth` is its level in scripts that run one another.
     fn read_command(&mut self, command: &Command, run: &RunInstruction, depth: usize) {
         self.seen.commands += 1;
+        self.folder = match &command.folder {
+            Some(folder) => absolute_path(&self.start_folder, folder),
+            None => UNKNOWN_FOLDER.to_owned(),
+        };
         if self.seen.commands > MAX_COMMANDS || self.seen.packages.len() + self.seen.bounds.len() > MAX_PACKAGES {
             let most = Cause::ManyCommands { commands: MAX_COMMANDS, packages: MAX_PACKAGES };
             return self.record_skipped_commands(command, &most);
@@ -122,14 +138,7 @@ impl CommandReader<'_> {
             || (python_version::may_change_python(command) && !python_version::uses_image_python(self, command, run));
         self.state.environments.record_command(command, &self.folder);
         if command.program() == Some("cd") {
-            let to = command.words.get(1).and_then(Word::known).unwrap_or("~/");
-            self.folder = absolute_path(&self.folder, to);
             return;
-        }
-        if matches!(command.program(), Some("rm" | "mv" | "unlink")) {
-            let path =
-                |word: &Word| absolute_path(&self.folder, word.known().unwrap_or("/").split('*').next().unwrap_or(""));
-            self.state.removed_paths.extend(command.words.iter().skip(1).map(path));
         }
         self.seen.base_changes.builds_for_gpus |= compiled_programs::is_gpu_compilation(command);
         if self.seen.base_changes.unpackaged.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
@@ -262,11 +271,13 @@ impl CommandReader<'_> {
         };
         arch_lists::record_arch_lists(command, &at, &lookup, self.seen);
         self.state.other_toolkit |= arch_lists::runs_toolkit_installer(command);
-        record_written_files(self, command, run, &environment);
+        let is_folder = |path: &str| self.is_known_folder(path, run);
+        let transfers = transferred_paths(&FileEffect::of_command(command), &self.folder, &is_folder);
+        record_changed_files(self, command, run, &environment);
         self.state.other_python = self.state.other_python
             || (python_version::may_add_python(command) && !python_version::uses_image_python(self, command, run));
-        self.state.fetched.record_command(command, &self.folder);
-        self.state.cloned.record_clone(command, &self.folder);
+        self.state.fetched.record_command(command, &self.folder, &transfers);
+        self.state.cloned.record_command(command, &self.folder, &transfers);
         self.state.programs.extend(compiled_programs::parse_link_command(command, &self.folder, self.source));
     }
 
@@ -495,6 +506,8 @@ impl CommandReader<'_> {
         }
         let opened = match self.open_image_file("", path, run) {
             Ok(opened) => opened,
+            // A loop over the scripts of a folder does not find it.
+            Err(Cause::RemovedByCommand) => return false,
             Err(why) => {
                 if is_shell_script(path) {
                     self.seen.base_changes.unread_commands.push(self.seen.commands);
@@ -524,19 +537,13 @@ impl CommandReader<'_> {
         for (number, word) in command.words.iter().skip(at + 1).take(9).enumerate() {
             variables.push(((number + 1).to_string(), word.value.clone()));
         }
-        let (source, folder) = (self.source, self.folder.clone());
+        let source = self.source;
         self.source = opened.source.unwrap_or(source);
         let commands = self.commands_with_files(run, |files| {
             shell::called_script_commands(&opened.text, &run.scope, &variables, files)
         });
-        for mut inner in commands {
-            inner.conditional |= command.conditional;
-            self.read_command(&inner, run, depth + 1);
-        }
+        self.read_commands(commands, run, depth + 1, command.conditional);
         self.source = source;
-        if !same_shell {
-            self.folder = folder;
-        }
         true
     }
 
@@ -550,15 +557,15 @@ impl CommandReader<'_> {
         }
         let copied = self.state.on_path.1.iter().find_map(|folder| {
             let path = format!("{folder}/{name}");
-            (!self.is_removed(&path) && self.open_image_file("", &path, run).is_ok()).then_some(path)
+            (!self.is_removed(&path, run) && self.open_image_file("", &path, run).is_ok()).then_some(path)
         });
         let of_system = || {
             SYSTEM_BIN_FOLDERS
                 .iter()
-                .filter(|_| !self.state.written_files.is_empty())
+                .filter(|_| self.state.changed_files.len() > 0)
                 .map(|folder| format!("{folder}/{name}"))
         };
-        let made = || of_system().find(|path| self.state.written_files.contains_key(path));
+        let made = || of_system().find(|path| self.state.changed_files.written_file(path).is_some());
         copied.or_else(made).map(|path| (at, path))
     }
 
@@ -609,17 +616,14 @@ impl CommandReader<'_> {
         let Ok(texts) = install::standard_input(command, &around) else { return false };
         for opened in texts {
             self.state.scripts += 1;
-            let (source, folder) = (self.source, self.folder.clone());
+            let source = self.source;
             self.source = opened.source.unwrap_or(source);
             let variables = &command.variables;
             let commands = self.commands_with_files(run, |files| {
                 shell::called_script_commands(&opened.text, &run.scope, variables, files)
             });
-            for mut inner in commands {
-                inner.conditional |= command.conditional;
-                self.read_command(&inner, run, depth + 1);
-            }
-            (self.source, self.folder) = (source, folder);
+            self.read_commands(commands, run, depth + 1, command.conditional);
+            self.source = source;
         }
         true
     }
@@ -665,10 +669,7 @@ impl CommandReader<'_> {
             self.folder.clone_from(&folder);
             let commands = self
                 .commands_with_files(run, |files| shell::called_script_commands(&text, &run.scope, &variables, files));
-            for mut inner in commands {
-                inner.conditional |= command.conditional || conditional;
-                self.read_command(&inner, run, depth + 1);
-            }
+            self.read_commands(commands, run, depth + 1, command.conditional || conditional);
         }
         (self.source, self.folder) = (source, before);
     }

@@ -8,6 +8,7 @@ use crate::dockerfile::{
     BaseKind, CopyInstruction, Dockerfile, EvaluateOptions, EvaluatedBase, EvaluatedTarget, ExpandedText,
     RunInstruction,
 };
+use crate::extract::changed_files::{ChangedFile, FileChange};
 use crate::extract::command_reader::StageState;
 use crate::extract::copied_toolkit::CopiedCuda;
 use crate::extract::package_locations::PackageLocation;
@@ -573,10 +574,21 @@ fn copy_files(reader: &mut TargetReader<'_>, other: &StageState, copy: &CopyInst
         reader.state.wheels.extend(other.wheels.copied_to(source, &to));
         reader.state.fetched.extend(other.fetched.files_in_copy(source, copy));
         reader.state.environments.extend_copied(&other.environments, |folder| copied_path(folder, source, copy));
-        for (path, made) in &other.written_files {
-            if let Some(to) = copied_path(path, source, copy) {
-                let made = made.clone().map(|opened| OpenedFile { path: to.clone(), ..opened });
-                reader.state.written_files.insert(to, made);
+        let (instruction, traces) = (copy.instruction, reader.state.traces.len());
+        for (changed, change) in (other.changed_files.removals().map(|one| (one, one.change.clone())))
+            .chain(other.changed_files.filled_folders().map(|one| (one, FileChange::UnknownFiles)))
+        {
+            if let Some(path) = copied_path(&changed.path, source, copy) {
+                reader.state.changed_files.push(ChangedFile { path, change, instruction, traces });
+            }
+        }
+        for written in other.changed_files.written_files().into_values() {
+            if let (Some(path), FileChange::Written(content)) =
+                (copied_path(&written.path, source, copy), &written.change)
+            {
+                let content = content.clone().map(|opened| OpenedFile { path: path.clone(), ..opened });
+                let change = FileChange::Written(content);
+                reader.state.changed_files.push(ChangedFile { path, change, instruction, traces });
             }
         }
     }

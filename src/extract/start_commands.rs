@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::build::Command;
 use crate::dockerfile::{Dockerfile, EvaluatedTarget, Instruction, InstructionKind, MappedText};
 use crate::model::cause::Cause;
 use crate::model::fact::{Evidence, FactId, FactKey, Observations, Origin, PrintedValue, ValueState};
@@ -112,7 +113,7 @@ impl<'a> EntrypointAndCmd<'a> {
 
 /// Returns the programs that the arguments of a container run, as written.
 fn programs_of_argv(argv: &[String]) -> Vec<String> {
-    let own = |command: &shell::Command| {
+    let own = |command: &Command| {
         let word = command.words.first().filter(|_| !command.conditional && command.program().is_some())?;
         Some(word.known().unwrap_or(&word.raw).to_owned())
     };
@@ -120,7 +121,7 @@ fn programs_of_argv(argv: &[String]) -> Vec<String> {
 }
 
 /// Parses arguments as commands of a shell.
-fn parse_argv(argv: &[String]) -> Vec<shell::Command> {
+fn parse_argv(argv: &[String]) -> Vec<Command> {
     let quoted: Vec<String> = argv.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
     let text = quoted.join(" ");
     if text.len() > MAX_COMMAND_LENGTH { Vec::new() } else { shell::script_commands(&MappedText::contiguous(&text, 0)) }
@@ -129,7 +130,7 @@ fn parse_argv(argv: &[String]) -> Vec<shell::Command> {
 /// Returns the commands that the arguments of a container run, one line each with escaped blanks, without wrappers
 /// like `tini` and conditional commands.
 pub(super) fn commands_of_argv(argv: &[String]) -> Vec<String> {
-    let format_command = |command: &shell::Command| {
+    let format_command = |command: &Command| {
         let program = command.program().filter(|_| !command.conditional)?.to_owned();
         let rest = command.words.iter().skip(1).map(|word| word.known().unwrap_or(&word.raw).to_owned());
         let words: Vec<String> = std::iter::once(program).chain(rest).map(|word| escape_whitespace(&word)).collect();

@@ -1,21 +1,17 @@
 //! Files, folders and archives that COPY instructions and commands add to an image without a package.
 
+use crate::build::{Command, Destination, FileEffect, Operand, TransferKind, Word};
 use crate::cuda::split_path;
 use crate::dockerfile::CopyInstruction;
 use crate::extract::command_effects::PLAIN_EXTENSIONS;
 use crate::extract::stage_files::{absolute_path, strip_folder};
 use crate::model::fact::UnpackagedFiles;
 use crate::model::reference::ImageReference;
-use crate::shell::{Command, Word};
 
 /// The largest number of recorded unpackaged files per image.
 pub(super) const MAX_UNPACKAGED_FILES: usize = 512;
-/// Programs that copy or move files to their last argument.
-const COPY_PROGRAMS: &[&str] = &["cp", "install", "mv", "rsync"];
-/// Programs that unpack archives.
-const UNPACK_PROGRAMS: &[&str] = &["7z", "bsdtar", "cpio", "tar", "unzip"];
-/// Programs that download files.
-const DOWNLOAD_PROGRAMS: &[&str] = &["aria2c", "curl", "wget"];
+/// Programs that add files even where their arguments are not understood.
+const FILE_PROGRAMS: &[&str] = &["7z", "aria2c", "bsdtar", "cp", "cpio", "curl", "rsync", "tar", "unzip", "wget"];
 /// Commands that run a shell script.
 const SCRIPT_RUNNERS: &[&str] = &["bash", "sh", "source", "."];
 
@@ -32,36 +28,35 @@ pub(super) fn unpackaged_files_of_copy(copy: &CopyInstruction, image: Option<&Im
 /// Returns the unpackaged files that one command, run in `folder`, adds.
 pub(super) fn unpackaged_files_of_command(command: &Command, folder: &str) -> Vec<UnpackagedFiles> {
     let Some(program) = command.program() else { return Vec::new() };
-    let words: Vec<&str> = command.words.iter().skip(1).filter_map(Word::known).collect();
-    let plain = || words.iter().copied().filter(|word| !word.starts_with('-'));
-    let unpackaged_file =
-        |source: &str, to: Option<String>| UnpackagedFiles { source: source.to_owned(), to, image: None };
-    if COPY_PROGRAMS.contains(&program) {
-        let into = words.windows(2).find(|pair| matches!(pair[0], "-t" | "--target-directory")).map(|pair| pair[1]);
-        let mut sources: Vec<&str> = plain().filter(|word| Some(*word) != into).collect();
-        let Some(to) = into.or_else(|| sources.pop()) else { return Vec::new() };
-        let to = absolute_path(folder, to);
-        let sources = sources.into_iter().filter(|source| !is_text_file(source));
-        return sources.map(|source| unpackaged_file(source, Some(to.clone()))).collect();
+    let absolute = |operand: &Operand| operand.text.as_deref().map(|path| absolute_path(folder, path));
+    let unpackaged_file = |source: String, to: Option<String>| UnpackagedFiles { source, to, image: None };
+    match FileEffect::of_command(command) {
+        FileEffect::Transfer { kind: TransferKind::Copy | TransferKind::Move, sources, to, .. } => {
+            let (Destination::Folder(to) | Destination::Path(to) | Destination::File(to)) = &to;
+            let to = absolute(to);
+            let sources = sources.into_iter().filter_map(|source| source.text);
+            let binary = sources.filter(|source| !is_text_file(source));
+            binary.map(|source| unpackaged_file(source, to.clone())).collect()
+        }
+        FileEffect::Unpack { archive, folder: into } => {
+            let to = into.as_ref().map_or_else(|| Some(folder.to_owned()), absolute);
+            // Out of a pipe there is no file to name.
+            vec![unpackaged_file(archive.and_then(|archive| archive.text).unwrap_or_default(), to)]
+        }
+        FileEffect::Download { addresses, .. } => {
+            let addresses = addresses.into_iter().filter_map(|address| address.text);
+            addresses.filter(|text| text.contains("://")).map(|address| unpackaged_file(address, None)).collect()
+        }
+        FileEffect::Unknown if FILE_PROGRAMS.contains(&program) => vec![unpackaged_file(String::new(), None)],
+        _ => {
+            let script = if SCRIPT_RUNNERS.contains(&program) {
+                command.words.iter().skip(1).filter_map(Word::known).find(|word| !word.starts_with('-'))
+            } else {
+                command.words.first().and_then(Word::known).filter(|first| first.contains('/'))
+            };
+            script.map(|script| unpackaged_file(script.to_owned(), None)).into_iter().collect()
+        }
     }
-    if UNPACK_PROGRAMS.contains(&program) {
-        let named = |pair: &&[&str]| matches!(pair[0], "-C" | "--directory" | "-d");
-        let separate_value = words.windows(2).find(named).map(|pair| pair[1]);
-        let joined = || words.iter().find_map(|word| word.strip_prefix("--directory=").or(word.strip_prefix("-o/")));
-        let to = Some(absolute_path(folder, separate_value.or_else(joined).unwrap_or(".")));
-        // Out of a pipe there is no file to name.
-        let archives: Vec<UnpackagedFiles> = plain().map(|source| unpackaged_file(source, to.clone())).collect();
-        return if archives.is_empty() { vec![unpackaged_file("", to)] } else { archives };
-    }
-    if DOWNLOAD_PROGRAMS.contains(&program) {
-        return plain().filter(|word| word.contains("://")).map(|address| unpackaged_file(address, None)).collect();
-    }
-    let script = if SCRIPT_RUNNERS.contains(&program) {
-        plain().next()
-    } else {
-        command.words.first().and_then(Word::known).filter(|first| first.contains('/'))
-    };
-    script.map(|script| unpackaged_file(script, None)).into_iter().collect()
 }
 
 /// Returns those unpackaged files of another build stage that a COPY may include.
@@ -101,8 +96,8 @@ mod tests {
         for (script, expected) in [
             ("cp -a /m/libcudnn* /usr/lib/", &["/m/libcudnn* > /usr/lib"][..]),
             ("install -t /usr/lib a/libcudnn.so.8", &["a/libcudnn.so.8 > /usr/lib"]),
-            ("tar -xJ -C /usr/local/cuda --strip-components=1", &["/usr/local/cuda > /usr/local/cuda"]),
-            ("tar xf a.tgz", &["xf > /work", "a.tgz > /work"]),
+            ("tar -xJ -C /usr/local/cuda --strip-components=1", &[" > /usr/local/cuda"]),
+            ("tar xf a.tgz", &["a.tgz > /work"]),
             ("wget -q https://a.b/cudnn.tgz", &["https://a.b/cudnn.tgz > "]),
             ("./install_cudnn.sh", &["./install_cudnn.sh > "]),
             ("bash -x setup.sh", &["setup.sh > "]),

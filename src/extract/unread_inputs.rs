@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::build::{Command, StandardInput, Word};
 use crate::cuda::LIBCUDA_SONAME;
 use crate::dockerfile::RunInstruction;
 use crate::extract::command_effects::UnknownAdditions;
@@ -13,7 +14,6 @@ use crate::knowledge::Knowledge;
 use crate::model::cause::{Cause, ListEffect, UnknownWords, UnreadFile};
 use crate::model::fact::{Evidence, FactId, FactKey, ObservedBase, Origin, PrintedValue, ValueState};
 use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
-use crate::shell::{Command, StandardInput, Word};
 use crate::text::source::{SourceId, Span};
 
 /// Returns an address without the user name and password before its host.
@@ -115,9 +115,13 @@ impl CommandReader<'_> {
 
     /// Records a script of the build context that was not read, as missing evidence.
     pub(super) fn record_unread_script(&mut self, path: &str, why: &Cause, span: Span) {
+        let whole = absolute_path(&self.folder, path);
+        if let Some(address) = self.state.fetched.url_for_path(&whole).map(str::to_owned) {
+            return self.record_script_at(&address, span);
+        }
         // What a tool or the base image brings is no file that somebody could give.
         if (matches!(why, Cause::NotCopied) && !self.has_cuda_base())
-            || self.state.written_files.contains_key(&absolute_path(&self.folder, path))
+            || self.state.changed_files.written_file(&whole).is_some()
         {
             return;
         }
@@ -133,7 +137,13 @@ impl CommandReader<'_> {
             return;
         }
         let mut addresses = before.words.iter().filter_map(Word::known).filter(|word| word.contains("://"));
-        let Some(address) = addresses.next().map(str::to_owned) else { return };
+        if let Some(address) = addresses.next() {
+            self.record_script_at(address, command.span);
+        }
+    }
+
+    /// Records a downloaded script that a shell runs, unless it only installs a tool.
+    fn record_script_at(&mut self, address: &str, span: Span) {
         let place = address.split_once("://").map_or("", |(_, place)| place);
         let below = place.split_once('.').map_or("", |(_, rest)| rest);
         let is_of = |address: &str| place.starts_with(address) || below.starts_with(address);
@@ -144,8 +154,8 @@ impl CommandReader<'_> {
         if !self.has_cuda_base() {
             return;
         }
-        let cause = Cause::ScriptDownloaded { address: address.clone() };
-        self.add_unread_script(&address, cause, command.span);
+        let cause = Cause::ScriptDownloaded { address: address.to_owned() };
+        self.add_unread_script(address, cause, span);
     }
 
     /// Records Python code of a command or of the build context that starts an installer, as missing evidence.

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::build::{Command, Word};
 use crate::dockerfile::VariableLookup;
 use crate::extract::stage_files::absolute_path;
 use crate::install;
-use crate::shell::{Command, Word};
 
 /// Folders of system programs.
 pub(super) const SYSTEM_PROGRAM_FOLDERS: &[&str] =

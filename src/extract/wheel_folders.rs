@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use crate::build::Command;
 use crate::dockerfile::ExpandedText;
 use crate::dockerfile::context::path_matches;
 use crate::extract::stage_files::absolute_path;
@@ -11,7 +12,6 @@ use crate::install::{FindLinksFolders, InstallEffects, OpenedFile, PackageInstal
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::package::{IndexSelection, PackageManager, PackageVersion};
-use crate::shell::Command;
 use crate::text::source::{SourceId, Span};
 
 /// A function that lists the file names in a folder, with the tables.

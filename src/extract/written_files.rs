@@ -1,25 +1,26 @@
-//! Files that commands write, edit or copy before other commands read them.
+//! Files that commands write, edit, copy or remove before other commands read them.
 
+use crate::build::{Command, Destination, DownloadTarget, FileEffect, Operand, TransferKind, Word};
 use crate::dockerfile::{ExpandedText, MappedText, RunInstruction};
+use crate::extract::changed_files::{ChangedFile, FileChange, target_path};
 use crate::extract::command_reader::CommandReader;
 use crate::extract::stage_files::absolute_path;
 use crate::install;
 use crate::install::{CommandContext, MarkerEnvironment, OpenedFile};
 use crate::model::cause::Cause;
-use crate::shell::{Command, Word};
 use crate::text::source::SourceId;
 
 /// The largest number of files that one command may write.
 const MAX_WRITTEN_FILES: usize = 64;
 
-/// Records the files that a command writes, with their content where it is known.
-pub(super) fn record_written_files(
+/// Records the files that a command writes, copies and removes, with their content where it is known.
+pub(super) fn record_changed_files(
     reader: &mut CommandReader<'_>,
     command: &Command,
     run: &RunInstruction,
     environment: &MarkerEnvironment<'_>,
 ) {
-    let mut made: Vec<(String, Result<OpenedFile, Cause>)> = Vec::new();
+    let mut made: Vec<(String, FileChange)> = Vec::new();
     {
         let open = |folder: &str, path: &str| reader.open_image_file(folder, path, run);
         let around = CommandContext {
@@ -29,30 +30,138 @@ pub(super) fn record_written_files(
             knowledge: reader.knowledge,
         };
         let path = |word: &Word| word.known().map(|path| absolute_path(&reader.folder, path));
-        add_redirected_files(command, &around, reader.source, &path, &mut made);
-        add_edited_files(command, &around, &path, &mut made);
+        let mut written = Vec::new();
+        add_redirected_files(command, &around, reader.source, &path, &mut written);
         if let Some((ExpandedText::Known { value: to, .. }, texts)) = install::exported_file(command, &around) {
             let to = absolute_path(&reader.folder, &to);
             let whole = texts.and_then(|texts| join_texts(&to, &texts).ok_or(Cause::SeveralFiles));
-            made.push((to, whole));
+            written.push((to, whole));
         }
-        if let Some((from, to)) = copied_file(command) {
-            let into = if to.ends_with(['/', '.']) {
-                format!("{to}/{}", from.rsplit('/').next().unwrap_or(from))
-            } else {
-                to.to_owned()
+        let edits = add_edited_files(command, &around, &path, &mut written);
+        if command.conditional {
+            for (_, content) in &mut written {
+                *content = Err(Cause::PerhapsWritten);
+            }
+        }
+        made.extend(written.into_iter().map(|(path, content)| (path, FileChange::Written(content))));
+        if !edits {
+            add_effect(reader, FileEffect::of_command(command), command, run, &mut made);
+        }
+    }
+    let (instruction, traces) = (run.instruction, reader.state.traces.len());
+    for (path, change) in made.into_iter().take(MAX_WRITTEN_FILES) {
+        reader.state.changed_files.push(ChangedFile { path, change, instruction, traces });
+    }
+}
+
+/// Adds the changes of a command whose effect its arguments determine.
+fn add_effect(
+    reader: &CommandReader<'_>,
+    effect: FileEffect,
+    command: &Command,
+    run: &RunInstruction,
+    made: &mut Vec<(String, FileChange)>,
+) {
+    let conditional = command.conditional;
+    let absolute = |operand: &Operand| operand.text.as_deref().map(|path| absolute_path(&reader.folder, path));
+    let certain = |content: Result<OpenedFile, Cause>| {
+        FileChange::Written(if conditional { Err(Cause::PerhapsWritten) } else { content })
+    };
+    match effect {
+        FileEffect::Nothing
+        | FileEffect::Unknown
+        | FileEffect::Create(_)
+        | FileEffect::Unpack { .. }
+        | FileEffect::Clone { .. } => {}
+        FileEffect::Transfer { kind, sources, to, recursive, selective } => {
+            let conditional = conditional || selective;
+            let certain = |content: Result<OpenedFile, Cause>| {
+                FileChange::Written(if conditional { Err(Cause::PerhapsWritten) } else { content })
             };
-            made.push((absolute_path(&reader.folder, &into), open("", from)));
+            for source in &sources {
+                let is_folder = |folder: &str| reader.is_known_folder(folder, run);
+                let Some(target) = target_path(&to, source, &reader.folder, &is_folder) else { continue };
+                let into = !matches!(to, Destination::File(_));
+                let Some(from) = source.text.as_deref() else {
+                    if into {
+                        made.push((target.clone(), FileChange::UnknownFiles));
+                    }
+                    made.push((target, certain(unknown_content())));
+                    continue;
+                };
+                // A relative link starts at the folder that contains it.
+                let folder = match (kind, target.rsplit_once('/')) {
+                    (TransferKind::Link, Some((folder, _))) => folder,
+                    _ => reader.folder.as_str(),
+                };
+                let whole = absolute_path(folder, from);
+                if is_pattern(from) {
+                    match reader.expand_glob(&whole, run) {
+                        Some(found) if !recursive => {
+                            for path in found {
+                                let name = path.rsplit('/').next().unwrap_or_default();
+                                let content = reader.open_image_file("", &path, run);
+                                made.push((absolute_path(&target, name), certain(content)));
+                            }
+                        }
+                        _ => match from.strip_suffix("/*") {
+                            Some(folder) => {
+                                let from = absolute_path(&reader.folder, folder);
+                                made.push((target, FileChange::FolderCopied { from, conditional }));
+                            }
+                            None => made.push((target, FileChange::UnknownFiles)),
+                        },
+                    }
+                } else if kind == TransferKind::Link && !conditional {
+                    made.push((target, FileChange::Linked { to: whole.clone() }));
+                } else {
+                    let opened = reader.open_image_file("", &whole, run);
+                    let is_file = opened.is_ok();
+                    if source.file_name().is_some() {
+                        made.push((target.clone(), certain(opened)));
+                    }
+                    if recursive && !is_file {
+                        made.push((target, FileChange::FolderCopied { from: whole.clone(), conditional }));
+                    }
+                }
+                if kind == TransferKind::Move {
+                    made.push((whole, FileChange::Removed { conditional: conditional || from.contains('{') }));
+                }
+            }
         }
-    }
-    if command.conditional {
-        for (_, made) in &mut made {
-            *made = Err(Cause::PerhapsWritten);
+        FileEffect::Remove(paths) => made.extend(paths.iter().map(|path| match absolute(path) {
+            Some(path) => {
+                let uncertain = conditional || path.contains('{');
+                (path, FileChange::Removed { conditional: uncertain })
+            }
+            None => ("/".to_owned(), FileChange::Removed { conditional: true }),
+        })),
+        FileEffect::MakeDirectory(paths) => {
+            made.extend(paths.iter().filter_map(|path| Some((absolute(path)?, FileChange::FolderCreated))));
         }
+        // What `tee` writes is known by its input.
+        FileEffect::Write { .. } if command.program() == Some("tee") => {}
+        FileEffect::Write { files, .. } => {
+            made.extend(files.iter().filter_map(|file| Some((absolute(file)?, certain(unknown_content())))));
+        }
+        FileEffect::Download { addresses, to, .. } => match to {
+            DownloadTarget::StandardOutput => {}
+            DownloadTarget::File(file) => {
+                made.extend(absolute(&file).map(|path| (path, certain(unknown_content()))));
+            }
+            DownloadTarget::RemoteName { folder, .. } => {
+                let into = folder.as_ref().map_or_else(|| Some(reader.folder.clone()), absolute);
+                let Some(into) = into else { return };
+                let names = addresses.iter().filter_map(Operand::file_name);
+                made.extend(names.map(|name| (absolute_path(&into, name), certain(unknown_content()))));
+            }
+        },
     }
-    let traces = reader.state.traces.len();
-    reader.state.traces_at_write.extend(made.iter().take(MAX_WRITTEN_FILES).map(|(path, _)| (path.clone(), traces)));
-    reader.state.written_files.extend(made.into_iter().take(MAX_WRITTEN_FILES));
+}
+
+/// Whether a path is a glob pattern.
+fn is_pattern(path: &str) -> bool {
+    path.contains(['*', '?', '[', '{'])
 }
 
 /// Returns the error for a file whose content a command changes in an unknown manner.
@@ -121,50 +230,21 @@ fn join_texts(path: &str, parts: &[OpenedFile]) -> Option<OpenedFile> {
     Some(OpenedFile::new(first.source, path, text))
 }
 
-/// Adds the files that `sed -i` and similar programs change.
+/// Adds the files that a `sed` command edits in a way that is followed; returns whether it is one.
 fn add_edited_files(
     command: &Command,
     around: &CommandContext<'_>,
     path: &dyn Fn(&Word) -> Option<String>,
     made: &mut Vec<(String, Result<OpenedFile, Cause>)>,
-) {
-    let words = || command.words.iter().skip(1).filter_map(Word::known);
-    let unclear = match command.program() {
-        Some("sed") => {
-            let edits = words().any(|word| {
-                (word.starts_with("-i") || word.starts_with("--in-place"))
-                    || word.ends_with('i') && word.starts_with('-')
-            });
-            match install::parse_sed(&command.words) {
-                Some((edit, files, true)) => {
-                    for file in files {
-                        let Some(to) = path(file) else { continue };
-                        let edited = (around.open)("/", &to).and_then(|opened| edit.apply(&opened));
-                        made.push((to, edited));
-                    }
-                    false
-                }
-                Some((_, _, false)) => false,
-                None => edits,
-            }
-        }
-        Some("perl") => words().any(|word| word.starts_with("-i") || word.starts_with("-pi")),
-        Some("mv" | "cp" | "wget" | "curl") => copied_file(command).is_none(),
-        Some("uv") => words().any(|word| word == "lock"),
-        _ => false,
-    };
-    let named = command.words.iter().skip(1).filter(|word| word.known().is_some_and(|text| !text.starts_with('-')));
-    made.extend(named.filter(|_| unclear).filter_map(|word| Some((path(word)?, unknown_content()))));
-}
-
-/// Returns the only file that `cp` or `mv` copies, and its destination.
-fn copied_file(command: &Command) -> Option<(&str, &str)> {
-    let words: Vec<&Word> = command.words.iter().skip(1).collect();
-    match words.as_slice() {
-        [from, to] if matches!(command.program(), Some("cp" | "mv")) => {
-            let (from, to) = (from.known()?, to.known()?);
-            (!from.starts_with('-') && !from.ends_with('/') && !from.contains('*')).then_some((from, to))
-        }
-        _ => None,
+) -> bool {
+    if command.program() != Some("sed") {
+        return false;
     }
+    let Some((edit, files, true)) = install::parse_sed(&command.words) else { return false };
+    for file in files {
+        let Some(to) = path(file) else { continue };
+        let edited = (around.open)("/", &to).and_then(|opened| edit.apply(&opened));
+        made.push((to, edited));
+    }
+    true
 }

@@ -1,5 +1,6 @@
 //! GPU architecture lists that commands pass to the compiler, each read as its command reads it.
 
+use crate::build::{Command, Word};
 use crate::cuda::{CodeTarget, TOOLKIT_ROOT, is_at_or_below};
 use crate::dockerfile::{ExpandedText, VariableLookup};
 use crate::install::compile_targets::{
@@ -7,7 +8,6 @@ use crate::install::compile_targets::{
     nvcc_arguments, variable_with_origins,
 };
 use crate::knowledge::CudaExtensionRow;
-use crate::shell::{Command, Word};
 use crate::text::source::Span;
 
 /// Variable with the architectures of torch extensions.

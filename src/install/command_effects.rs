@@ -1,5 +1,6 @@
 //! Reads the effects of a command on packages, by the installer that it calls.
 
+use crate::build::{Command, Word};
 use crate::dockerfile::{ExpandedText, RunInstruction, VariableLookup};
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::effects::InstallEffects;
@@ -10,7 +11,6 @@ use crate::install::{
 };
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::shell::{Command, Word};
 
 /// Returns the effects of a command of a RUN instruction, without reading the files that it names.
 pub fn read_installs(command: &Command, run: &RunInstruction, knowledge: Knowledge) -> InstallEffects {

@@ -2,13 +2,13 @@
 
 use std::cmp::Reverse;
 
+use crate::build::{Command, Word};
 use crate::cuda::CodeTarget;
 use crate::dockerfile::{ExpandedText, VariableLookup};
 use crate::install::context::CommandContext;
 use crate::knowledge::{CudaExtensionRow, Knowledge, TorchArchNameRow};
 use crate::model::cause::Cause;
 use crate::model::package::PackageName;
-use crate::shell::{Command, Word};
 use crate::text::source::Span;
 
 /// GPU code that a command compiles.

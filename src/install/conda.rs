@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::build::{Command, Word};
 use crate::dockerfile::ExpandedText;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::effects::{BuildVariant, InstallEffects, PackageInstall, RequirementFile, VariantSource};
@@ -11,7 +12,6 @@ use crate::install::requirement::{is_build_tag, package_with_version, parse_requ
 use crate::install::requirement_files;
 use crate::knowledge::Knowledge;
 use crate::model::package::{PackageManager, PackageName, PackageVersion};
-use crate::shell::{Command, Word};
 use crate::text::source::Span;
 
 /// Options that take the next word as their value.

@@ -1,10 +1,10 @@
 //! Installers of drivers and CUDA toolkits that are not packages: scripts by their URL, and NVIDIA's runfiles.
 
+use crate::build::{Command, Word};
 use crate::install::effects::InstallEffects;
 use crate::install::system_packages::add_system_package;
 use crate::knowledge::Knowledge;
 use crate::model::package::PackageVersion;
-use crate::shell::{Command, Word};
 
 /// Options with which a driver installer installs nothing.
 const NO_INSTALL_OPTIONS: &[&str] = &[

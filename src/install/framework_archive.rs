@@ -1,13 +1,13 @@
 //! Archives of framework libraries, such as `LibTorch`, whose address or file name contains the version and the CUDA
 //! version.
 
+use crate::build::{Command, FileEffect, Word};
 use crate::dockerfile::ExpandedText;
 use crate::install::effects::{BuildVariant, InstallEffects, PackageInstall, VariantSource};
 use crate::install::requirement::{is_build_tag, known_file_path, pip_package, tag_of_version, without_credentials};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::package::{IndexSelection, PackageVersion};
-use crate::shell::{Command, Word};
 use crate::text::source::Span;
 
 /// Reads the framework archives that `curl`, `wget` or `aria2c` downloads.
@@ -65,14 +65,9 @@ pub fn parse_archive(text: &str, span: Span, knowledge: Knowledge) -> Option<Pac
 
 /// Returns the package in the archive that a command unpacks, if the file name identifies it.
 pub fn unpacked_archive(command: &Command, knowledge: Knowledge) -> Option<PackageInstall> {
-    let program = command.program()?;
-    if !matches!(program, "unzip" | "tar" | "bsdtar" | "7z") {
-        return None;
-    }
-    let file = |word: &Word| {
-        word.known().filter(|text| !text.contains("://")).and_then(|text| parse_archive(text, word.span, knowledge))
-    };
-    let found = command.words.iter().skip(1).find_map(file)?;
+    let FileEffect::Unpack { archive: Some(archive), .. } = FileEffect::of_command(command) else { return None };
+    let name = archive.text.filter(|text| !text.contains("://"))?;
+    let found = parse_archive(&name, archive.span, knowledge)?;
     Some(PackageInstall { conditional: command.conditional, ..found })
 }
 

@@ -1,6 +1,7 @@
 //! Which installer a command runs, and where its arguments begin.
 
-use crate::shell::{Command, Word, wrapped_program_index};
+use crate::build::{Command, Word};
+use crate::shell::wrapped_program_index;
 
 /// Options of `uv run` and similar commands that take a value.
 const RUN_OPTIONS_WITH_VALUE: &[&str] = &[

@@ -1,5 +1,6 @@
 //! Requirement lists that tools export from a lock file or a project, traced back to their source files.
 
+use crate::build::{Command, Word};
 use crate::dockerfile::{ExpandedText, MappedText};
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::dependency_selection::DependencySelection;
@@ -9,7 +10,6 @@ use crate::install::{project_tools, pyproject};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::package::PackageVersion;
-use crate::shell::{Command, Word};
 
 /// Options of these tools that take a value and select no package.
 const OPTIONS_WITH_VALUE: &[&str] = &[

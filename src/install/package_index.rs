@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::build::{Command, Word};
 use crate::dockerfile::{ExpandedText, VariableLookup};
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::effects::{BuildVariant, FindLinksFolders, PackageInstall, VariantSource};
@@ -19,7 +20,6 @@ use crate::install::requirement::{
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::package::{IndexSelection, PackageVersion};
-use crate::shell::{Command, Word};
 use crate::text::source::{SourceId, Span};
 
 /// Paths of the configuration files of pip.

@@ -1,5 +1,6 @@
 //! `pip install` and `uv pip install`: their options and arguments.
 
+use crate::build::{Command, Word};
 use crate::dockerfile::ExpandedText;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::effects::{InstallEffects, RequirementFile};
@@ -17,7 +18,6 @@ use crate::install::{requirement_files, standard_streams};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::package::{PackageManager, PackageName, PackageVersion};
-use crate::shell::{Command, Word};
 use crate::text::source::Span;
 
 /// Options that take the next word as their value.

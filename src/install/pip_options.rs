@@ -1,9 +1,9 @@
 //! Options of pip: combined short and abbreviated long ones, and those that select indexes and requirement files.
 
+use crate::build::Word;
 use crate::install::effects::{InstallEffects, RequirementFile};
 use crate::install::package_index::{IndexOptions, OptionValue, apply_index_option};
 use crate::install::requirement::resolve_address;
-use crate::shell::Word;
 
 /// Short options without a value.
 const SHORT_FLAGS: &str = "UIqvhV";

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::build::Word;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::effects::{BuildVariant, PackageInstall, VariantSource};
 use crate::install::lenient_toml;
@@ -12,7 +13,6 @@ use crate::install::requirement::{
     package_with_version, parse_direct_reference, parse_specifier, set_source, tag_of_url,
 };
 use crate::model::package::{IndexSelection, PackageVersion, VersionRange};
-use crate::shell::Word;
 use crate::text::source::Span;
 
 /// Returns the sections of a `Pipfile` that a command installs: those that it names, otherwise the main one, and with

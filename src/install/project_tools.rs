@@ -1,5 +1,6 @@
 //! Commands of tools that work on a project: `uv sync`, `uv add`, `uvx`, poetry, pipenv, pdm and pixi.
 
+use crate::build::{Command, Word};
 use crate::dockerfile::ExpandedText;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::dependency_selection::DependencySelection;
@@ -10,7 +11,6 @@ use crate::install::requirement::{package_with_version, parse_poetry_range, pars
 use crate::install::{conda, lock_file, pipenv, pyproject};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::shell::{Command, Word};
 
 /// Options that take a value and select no package.
 const OPTIONS_WITH_VALUE: &[&str] = &[

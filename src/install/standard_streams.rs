@@ -1,11 +1,11 @@
 //! Standard input and output of commands, if they can be determined: files, filtered files, and printed words.
 
+use crate::build::{Command, StandardInput, Word};
 use crate::dockerfile::{ExpandedText, MappedText};
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::stream_edit::StreamEdit;
 use crate::install::{lock_export, stream_edit};
 use crate::model::cause::Cause;
-use crate::shell::{Command, StandardInput, Word};
 
 /// Maximum number of files that a package list is made of.
 const MAX_FILES: usize = 16;

@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::ops::Range;
 
+use crate::build::Word;
 use crate::dockerfile::MappedText;
 use crate::install::context::OpenedFile;
 use crate::model::cause::Cause;
-use crate::shell::Word;
 
 /// Maximum number of changes by one command.
 const MAX_STEPS: usize = 64;

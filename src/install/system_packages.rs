@@ -1,10 +1,10 @@
 //! `apt-get install`, `dnf install` and similar commands, and the names and versions of their packages.
 
+use crate::build::{Command, Word};
 use crate::install::effects::{InstallEffects, PackageInstall, RequirementFile};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::package::{PackageManager, PackageName, PackageVersion};
-use crate::shell::{Command, Word};
 
 /// Options of apt that take the next word as their value.
 const APT_OPTIONS_WITH_VALUE: &[&str] =

@@ -1,11 +1,11 @@
 //! GPU code that projects of the build context compile with the build tools of torch.
 
+use crate::build::{Command, Word};
 use crate::install::compile_targets;
 use crate::install::compile_targets::{CompiledCode, TorchReleaseLookup, variable_with_origins};
 use crate::install::context::CommandContext;
 use crate::model::cause::Cause;
 use crate::model::package::PackageName;
-use crate::shell::{Command, Word};
 
 /// Environment variable with the GPU architectures that torch's build tools compile for.
 const ARCH_LIST_VARIABLE: &str = "TORCH_CUDA_ARCH_LIST";

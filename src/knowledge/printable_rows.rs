@@ -5,7 +5,9 @@ use jiff::civil::Date;
 use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::lookup::Tables;
 use crate::knowledge::rows;
-use crate::knowledge::rows::{BrandRow, ByArch, CompatSelection, GpuClass, How, RowInfo, ToolkitChange};
+use crate::knowledge::rows::{
+    BrandRow, ByArch, CompatSelection, GpuClass, How, OptionMeaning, OptionValue, RowInfo, ToolEffect, ToolkitChange,
+};
 
 /// The value of a field, for output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +69,7 @@ macro_rules! shown_as_word {
     )*};
 }
 
-shown_as_word!(How GpuClass CompatSelection ToolkitChange);
+shown_as_word!(How GpuClass CompatSelection OptionMeaning OptionValue ToolEffect ToolkitChange);
 
 impl Show for CodeTarget {
     fn show(&self) -> FieldValue {

@@ -106,6 +106,7 @@ causes! {
     TooLongToEdit = "it is too long to follow the edits of a command" => SCAN_OR_DESCRIBE;
     WrittenByCommand = "a command writes it first" => SCAN_OR_DESCRIBE;
     PerhapsWritten = "a command may write it first" => SCAN_OR_DESCRIBE;
+    RemovedByCommand = "a command removes it first" => SCAN_OR_DESCRIBE;
     MatchesUnknown = "the files that match it are unknown" => SCAN_OR_DESCRIBE;
     MatchesNotKnown { pattern: String } = "the files that match {pattern} are unknown" => SCAN_OR_DESCRIBE;
     OutputNotKnown { program: String } = "the output of `{program}` is unknown" => SCAN_OR_DESCRIBE;

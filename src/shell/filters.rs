@@ -1,7 +1,7 @@
 //! Computes the output of short pipelines of filters over known words: `echo $V | cut -d. -f1-2 | tr -d .`.
 
+use crate::build::{Command, StandardInput, Word};
 use crate::dockerfile::BASE_MARK;
-use crate::shell::command::{Command, StandardInput, Word};
 use crate::text::source::Span;
 
 /// The maximum length of an output line in bytes.

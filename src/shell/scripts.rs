@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use crate::build::{Command, Word};
 use crate::dockerfile::{ExpandedText, MappedText, RunInstruction, VariableScope};
-use crate::shell::command::{Command, Word};
 use crate::shell::walk;
 
 /// Returns the commands of a RUN instruction, in order.

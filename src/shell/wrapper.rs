@@ -1,7 +1,7 @@
 //! Wrapper programs, which run another program that their arguments name: `sudo -u app CMD`, `timeout 1800 CMD`.
 
+use crate::build::Word;
 use crate::dockerfile::ExpandedText;
-use crate::shell::command::Word;
 
 /// The maximum number of nested wrappers that are followed.
 const MAX_NESTED_WRAPPERS: usize = 8;
@@ -224,7 +224,7 @@ mod tests {
     /// Returns the words of each command, behind the variables that are set for it.
     fn command_lines(text: &str) -> Vec<String> {
         let commands = script_commands(&MappedText::contiguous(text, 0));
-        let line = |one: crate::shell::Command| {
+        let line = |one: crate::build::Command| {
             let set = one.variables.iter().map(|(name, value)| format!("{name}={}", value.known_text().unwrap_or("?")));
             let words = one.words.iter().map(|word| word.known().unwrap_or("?").to_owned());
             set.chain(words).collect::<Vec<_>>().join(" ")

@@ -299,10 +299,12 @@ fn an_unread_script_is_reported_next_to_a_verdict_on_a_cuda_base_image() {
         ("RUN curl -fsSL https://mirror.example/install.sh | bash", "https://mirror.example/install.sh installs"),
         ("RUN wget -qO- https://mirror.example/x | sh -s -- -y", "https://mirror.example/x installs"),
         ("COPY --from=a /src /src\nRUN /src/install.sh", "/src/install.sh installs"),
-        ("RUN wget https://mirror.example/setup.sh && bash setup.sh", "setup.sh installs"),
+        ("RUN wget https://mirror.example/setup.sh && bash setup.sh", "https://mirror.example/setup.sh installs"),
+        ("RUN curl -o /tmp/s.sh https://mirror.example/s.sh && bash /tmp/s.sh", "https://mirror.example/s.sh installs"),
         // A tool alone, a text that no shell goes through, and a command that is no script.
         ("RUN curl -LsSf https://astral.sh/uv/install.sh | sh", ""),
         ("RUN curl https://sh.rustup.rs -sSf | sh -s -- -y", ""),
+        ("RUN curl -LsSf https://astral.sh/uv/install.sh -o /u.sh && sh /u.sh", ""),
         ("RUN curl -fsSL https://mirror.example/key.gpg | gpg --dearmor -o /k.gpg", ""),
         ("RUN curl -fsSL https://mirror.example/a.tgz | tar xz", ""),
         ("RUN apt-get update && apt-get install -y git", ""),

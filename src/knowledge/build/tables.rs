@@ -38,6 +38,79 @@ macro_rules! every_field_enum {
             /// The hook uses the CUDA version of the host and the ELF note (Tegra).
             HookCuda = "hook-cuda",
         }
+        /// What a program does with its operands.
+        ToolEffect {
+            /// It changes no file, or only files that no Dockerfile names.
+            Nothing = "nothing",
+            /// It copies all operands but the last to the last one.
+            Copy = "copy",
+            /// It copies them; of a source that ends with a slash, the content.
+            Synchronize = "synchronize",
+            /// It moves them.
+            Move = "move",
+            /// It links to them.
+            Link = "link",
+            /// It removes its operands.
+            Remove = "remove",
+            /// It creates its operands as folders.
+            MakeDirectory = "make-directory",
+            /// It creates those of its operands that do not exist.
+            Create = "create",
+            /// It writes its operands.
+            Write = "write",
+            /// It downloads its operands to its standard output.
+            Download = "download",
+            /// It downloads its operands to files with the names in the addresses.
+            DownloadByName = "download-by-name",
+            /// It unpacks its first operand.
+            Unpack = "unpack",
+        }
+        /// How the value of an option is written.
+        OptionValue {
+            /// The option has no value.
+            Absent = "absent",
+            /// In the same word or the next one.
+            Required = "required",
+            /// In the same word only.
+            Joined = "joined",
+        }
+        /// What an option means for the files that a program changes.
+        OptionMeaning {
+            /// Nothing.
+            Ignored = "ignored",
+            /// Its value is the folder for the results.
+            Folder = "folder",
+            /// Its value is the folder for results with the names in the addresses.
+            RemoteFolder = "remote-folder",
+            /// Its value is the file for the result.
+            File = "file",
+            /// The results have the names in the addresses.
+            RemoteName = "remote-name",
+            /// The server may determine the names of the results.
+            ServerName = "server-name",
+            /// Its value is one more operand.
+            Operand = "operand",
+            /// Folders are copied with all that they contain.
+            Recursive = "recursive",
+            /// The last operand is never a folder for the results.
+            NoFolder = "no-folder",
+            /// Operands are folders to create.
+            Directories = "directories",
+            /// It links in place of copying.
+            Link = "link",
+            /// It may leave out files, or keep those at the destination.
+            Selective = "selective",
+            /// It appends.
+            Append = "append",
+            /// The operands are edited in place.
+            InPlace = "in-place",
+            /// The first operand is no script.
+            Script = "script",
+            /// No file changes.
+            Nothing = "nothing",
+            /// Any file may change.
+            Anything = "anything",
+        }
         /// A change in the behaviour of the NVIDIA Container Toolkit.
         ToolkitChange {
             /// The requirement check recognises the newer GPU brands.
@@ -661,6 +734,26 @@ macro_rules! every_table {
             version: Str,
             /// Python version.
             python: Str,
+        }
+        /// Programs with the same effect on files, which their options and operands determine.
+        file_tools: FileToolRow by [programs] {
+            /// Names of the programs.
+            programs: Strs,
+            /// What they do.
+            effect: Variant(ToolEffect),
+            /// Whether the first operand is a script, unless an option contains it.
+            script_first: Flag,
+        }
+        /// Options of such programs. Options that are not listed have no value and no effect.
+        file_tool_options: FileToolOptionRow by [programs, options] {
+            /// Names of the programs.
+            programs: Strs,
+            /// Spellings of the options: `-t`, `--target-directory`.
+            options: Strs,
+            /// How the value is written.
+            value: Variant(OptionValue),
+            /// What they mean.
+            meaning: Variant(OptionMeaning),
         }
         /// First version with a `ToolkitChange`.
         toolkit_changes: ToolkitChangeRow by [change] {

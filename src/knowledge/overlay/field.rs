@@ -6,7 +6,9 @@ use toml::de::DeValue;
 use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::schema::{HOW, Kind};
 use crate::knowledge::toml_reader::{Reader, Value, entries, span_of};
-use crate::knowledge::{BrandRow, ByArch, CompatSelection, GpuClass, How, ToolkitChange};
+use crate::knowledge::{
+    BrandRow, ByArch, CompatSelection, GpuClass, How, OptionMeaning, OptionValue, ToolEffect, ToolkitChange,
+};
 
 /// A type that a field of a knowledge row can have.
 ///
@@ -156,7 +158,7 @@ macro_rules! word_fields {
     )*};
 }
 
-word_fields!(How GpuClass CompatSelection ToolkitChange);
+word_fields!(How GpuClass CompatSelection OptionMeaning OptionValue ToolEffect ToolkitChange);
 
 impl Field for Date {
     fn value_if_missing(_: Kind) -> Option<Self> {

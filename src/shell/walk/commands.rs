@@ -1,10 +1,11 @@
 //! The walk through the commands of a RUN instruction or script, in order.
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use crate::build::{Command, StandardInput, Word};
 use crate::dockerfile::{ExpandedText, MappedText, RunForm, RunInstruction, VariableScope};
 use crate::model::cause::Cause;
-use crate::shell::command::{Command, StandardInput, Word};
 use crate::shell::lexer::{ShellToken, tokenize};
 use crate::shell::scripts::{
     ShellFiles, find_inline_script, reads_script_from_input, split_assignment, substitution_range, unquote,
@@ -336,8 +337,12 @@ impl<'a> ShellWalker<'a> {
                 self.variables.insert(name, value);
             }
             let goes = self.reachability_after(&words);
+            let folder_change = self.folder_change(&words);
             self.record_command(words, Some(text.source_span(start..start + 1).start), redirects);
             (self.variables, self.goes) = (saved, goes);
+            for (name, value) in folder_change {
+                self.apply_assignment(name, value);
+            }
         }
     }
 
@@ -362,7 +367,9 @@ impl<'a> ShellWalker<'a> {
             let variables = self.shared_variables(words.first());
             let Redirections { writes, appends, input, .. } = redirects;
             let input = if input == StandardInput::None { std::mem::take(&mut self.pipe.0) } else { input };
-            self.out.push(Command { words, span, variables, writes, appends, input, conditional, cut: false });
+            let folder = self.current_folder().map(Arc::from);
+            let cut = false;
+            self.out.push(Command { words, span, variables, writes, appends, input, folder, conditional, cut });
         }
     }
 

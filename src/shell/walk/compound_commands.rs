@@ -4,13 +4,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::build::{Command, FileChanges, StandardInput, Word};
 use crate::dockerfile::{ExpandedText, MappedText};
 use crate::model::cause::Cause;
-use crate::shell::command::{StandardInput, Word};
-use crate::shell::file_changes::FileChanges;
 use crate::shell::lexer::ShellToken;
 use crate::shell::walk::command_status::{AndOrList, CommandStatus, Tristate};
 use crate::shell::walk::redirections::Redirections;
+use crate::shell::walk::script_paths::{is_folder_variable, join_folder};
 use crate::shell::walk::state::{
     ConditionLoop, MAX_COMMANDS, MAX_DEPTH, MAX_VARIABLES, RequiredSuccess, ShellBlock, ShellBlockKind, ShellWalker,
     ValueLoop,
@@ -28,7 +28,7 @@ impl ShellWalker<'_> {
         {
             branch.set.push(name.to_owned());
         }
-        if self.variables.len() < MAX_VARIABLES || self.variables.contains_key(name) {
+        if self.variables.len() < MAX_VARIABLES || self.variables.contains_key(name) || is_folder_variable(name) {
             self.variables.insert(name.to_owned(), value);
         } else {
             // What one of so many holds is not kept.
@@ -366,7 +366,13 @@ impl ShellWalker<'_> {
     fn may_be_written(&self, file: &Word) -> bool {
         let Some(path) = file.known().and_then(|path| self.resolve_path(path)) else { return true };
         !(self.files.unchanged)(&path)
-            || self.out.iter().filter_map(FileChanges::of_command).any(|trace| trace.may_change(&path))
+            || self.out.iter().filter_map(|command| self.file_changes(command)).any(|changes| changes.may_change(&path))
+    }
+
+    /// Returns the files that a command may change; `None` if it changes none.
+    pub(super) fn file_changes(&self, command: &Command) -> Option<FileChanges> {
+        let folder = command.folder.as_deref().map(|folder| join_folder(self.files.folder, folder));
+        FileChanges::of_command(command, folder.as_deref())
     }
 
     /// Begins the body of a `while read` loop, if the lines that it reads are known.

@@ -4,12 +4,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::build::{StandardInput, Word};
 use crate::dockerfile::{ExpandedText, MappedText};
 use crate::model::cause::Cause;
-use crate::shell::command::{StandardInput, Word};
 use crate::shell::lexer::ShellToken;
 use crate::shell::scripts::{is_shell, unquote};
 use crate::shell::walk::command_status::Tristate;
+use crate::shell::walk::script_paths::is_folder_variable;
 use crate::shell::walk::state::{
     FunctionBody, MAX_DEPTH, MAX_VARIABLES, PositionalParameters, Reachability, ShellBlockKind, ShellWalker, is_number,
 };
@@ -445,7 +446,8 @@ impl ShellWalker<'_> {
 
     /// Returns the variables of a command; equal to those of the previous command, they are shared.
     pub(super) fn shared_variables(&mut self, first: Option<&Word>) -> Arc<Vec<(String, ExpandedText)>> {
-        let mut variables: Vec<(String, ExpandedText)> = self.variables.clone().into_iter().collect();
+        let mut variables: Vec<(String, ExpandedText)> =
+            self.variables.clone().into_iter().filter(|(name, _)| !is_folder_variable(name)).collect();
         if first.is_some_and(|first| matches!(first.known(), Some("." | "source"))) {
             self.add_numbered_parameters(&mut variables);
         }

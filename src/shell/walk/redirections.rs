@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::build::{StandardInput, Word};
 use crate::dockerfile::{ExpandedText, Heredoc, MappedText};
-use crate::shell::command::{StandardInput, Word};
 use crate::shell::lexer::ShellToken;
 use crate::shell::walk::functions::map_to_offset;
 use crate::shell::walk::state::{PipelinePosition, ShellWalker};

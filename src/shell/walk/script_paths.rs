@@ -1,8 +1,9 @@
 //! Resolves paths that a script uses: `$(cd "$(dirname "$0")" && pwd)`, `. ./lib.sh`, `scripts/*.sh`.
 
+use crate::build::{Command, Word};
 use crate::dockerfile::context::normalize_path;
 use crate::dockerfile::{ExpandedText, MappedText};
-use crate::shell::command::{Command, Word};
+use crate::model::cause::Cause;
 use crate::shell::filters;
 use crate::shell::walk::state::{MAX_DEPTH, MAX_VARIABLES, ShellWalker};
 use crate::text::source::Span;
@@ -13,6 +14,14 @@ const MAX_SOURCED_FILES: usize = 64;
 const MAX_SOURCED_BYTES: usize = 64 * 1024;
 /// The variable that names the file of the current script.
 pub const SCRIPT_FILE_VARIABLE: &str = "BASH_SOURCE";
+/// The variable, which no text can name, that contains the current folder.
+const FOLDER: &str = "(folder)";
+/// The variable with the folder for `cd -`.
+const PREVIOUS_FOLDER: &str = "(previous folder)";
+/// The variable with the folders for `popd`, one per line.
+const FOLDER_STACK: &str = "(folder stack)";
+/// The home folder of the user, as shells write it.
+const HOME: &str = "~/";
 
 impl ShellWalker<'_> {
     /// Returns the output of a substitution with the spans of its values, if it can be computed statically.
@@ -36,7 +45,7 @@ impl ShellWalker<'_> {
             return None;
         }
         let origins = before.iter().flat_map(|command| &command.words).flat_map(|word| word.value.origins());
-        Some((normalize_absolute_path(&folder_after(&self.resolve_path(".")?, before)?)?, origins.copied().collect()))
+        Some((normalize_absolute_path(&walk.resolve_path(".")?)?, origins.copied().collect()))
     }
 
     /// Resolves the output of `realpath` and `readlink` to an absolute path.
@@ -53,8 +62,58 @@ impl ShellWalker<'_> {
         if path.starts_with('/') {
             return Some(path.to_owned());
         }
-        let here = folder_after(self.files.folder, &self.out)?;
-        Some(if here.is_empty() { path.to_owned() } else { format!("{here}/{path}") })
+        Some(join_folder(self.files.folder, &join_folder(&self.current_folder()?, path)))
+    }
+
+    /// Returns the current folder, relative to that in which the text starts; `None` if it is unknown.
+    pub(super) fn current_folder(&self) -> Option<String> {
+        self.variables.get(FOLDER).map_or(Some(String::new()), |folder| folder.known_text().map(str::to_owned))
+    }
+
+    /// Returns the variables that `cd`, `pushd` and `popd` set. The folder is kept as a variable, so that a subshell
+    /// does not change that of its caller, and a branch that may not run makes it unknown.
+    pub(super) fn folder_change(&self, words: &[Word]) -> Vec<(&'static str, ExpandedText)> {
+        let unknown = || ExpandedText::unresolved(Vec::new(), Cause::ValueByControlFlow);
+        let Some(program @ ("cd" | "pushd" | "popd")) = words.first().and_then(Word::known) else {
+            return Vec::new();
+        };
+        let before = self.variables.get(FOLDER).cloned().unwrap_or_else(|| ExpandedText::literal(""));
+        let kept = |name: &str| self.variables.get(name).cloned().unwrap_or_else(unknown);
+        let mut operands = words.iter().skip(1).map(Word::known);
+        let to = operands.find(|word| !matches!(word, Some("--" | "-P" | "-L" | "-e")));
+        let stack = self.variables.get(FOLDER_STACK).map(ExpandedText::known_text);
+        let (after, stack) = match (program, to) {
+            ("popd", None) => {
+                let (rest, top) = match stack.flatten().map(|stack| stack.rsplit_once('\n').unwrap_or(("", stack))) {
+                    Some((rest, top)) => (ExpandedText::literal(rest), ExpandedText::literal(top)),
+                    None => (unknown(), unknown()),
+                };
+                (top, Some(rest))
+            }
+            ("popd", Some(_)) | ("pushd", None) => (unknown(), Some(unknown())),
+            (_, to) => {
+                let after = match (to, before.known_text()) {
+                    (None, _) => ExpandedText::literal(HOME),
+                    (Some(Some("-")), _) => kept(PREVIOUS_FOLDER),
+                    (Some(Some(to)), _) if to == "~" || to.starts_with("~/") => {
+                        ExpandedText::literal(join_folder(HOME, to.trim_start_matches(['~', '/'])))
+                    }
+                    (Some(Some(to)), _) if to.starts_with('/') => ExpandedText::literal(to),
+                    (Some(Some(to)), Some(before)) if !to.starts_with(['-', '+', '~']) => {
+                        ExpandedText::literal(join_folder(before, to))
+                    }
+                    _ => unknown(),
+                };
+                let pushed = (program == "pushd").then(|| match (stack, before.known_text()) {
+                    (None, Some(before)) => ExpandedText::literal(before),
+                    (Some(Some(stack)), Some(before)) => ExpandedText::literal(format!("{stack}\n{before}")),
+                    _ => unknown(),
+                });
+                (after, pushed)
+            }
+        };
+        let stack = stack.map(|stack| (FOLDER_STACK, stack));
+        [(PREVIOUS_FOLDER, before), (FOLDER, after)].into_iter().chain(stack).collect()
     }
 
     /// Walks the file of `.` or `source` and adopts its variables and functions; returns whether it could.
@@ -117,28 +176,24 @@ impl ShellWalker<'_> {
     }
 }
 
+/// Whether a variable contains a folder that `cd` and similar commands set.
+pub(super) fn is_folder_variable(name: &str) -> bool {
+    name.starts_with('(')
+}
+
+/// Joins a folder and a path that may be absolute.
+pub(super) fn join_folder(folder: &str, path: &str) -> String {
+    match (folder, path) {
+        (folder, "") => folder.to_owned(),
+        ("", path) => path.to_owned(),
+        (_, path) if path.starts_with(['/', '~']) => path.to_owned(),
+        (folder, path) => format!("{folder}/{path}"),
+    }
+}
+
 /// Normalizes an absolute path; `None` for a relative one.
 fn normalize_absolute_path(path: &str) -> Option<String> {
     path.starts_with('/').then(|| format!("/{}", normalize_path(path)))
-}
-
-/// Returns the folder after commands that change it; `None` if it is unknown.
-fn folder_after(folder: &str, commands: &[Command]) -> Option<String> {
-    let mut folder = folder.to_owned();
-    for command in commands {
-        match command.program() {
-            Some("cd") => {
-                let mut to = command.words.iter().skip(1).map(Word::known);
-                let to = to.find(|word| !matches!(word, Some("--" | "-P" | "-L"))).flatten();
-                let to = to.filter(|to| !command.conditional && !to.starts_with(['-', '~']))?;
-                folder =
-                    if to.starts_with('/') || folder.is_empty() { to.to_owned() } else { format!("{folder}/{to}") };
-            }
-            Some("pushd" | "popd") => return None,
-            _ => {}
-        }
-    }
-    Some(folder)
 }
 
 #[cfg(test)]
@@ -162,7 +217,7 @@ mod tests {
         let files = ShellFiles { folder, text: &file_text, listed: &listed, ..ShellFiles::NONE };
         let variables = ["0", "BASH_SOURCE"].map(|own| (own.to_owned(), ExpandedText::literal(name)));
         let commands = walk_script(&MappedText::contiguous(text, 0), &VariableScope::default(), &variables, files);
-        let line = |one: crate::shell::Command| {
+        let line = |one: crate::build::Command| {
             one.words.iter().map(|word| word.known().unwrap_or("?").to_owned()).collect::<Vec<_>>().join(" ")
         };
         commands.into_iter().map(line).collect()

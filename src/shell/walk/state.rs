@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::build::{Command, StandardInput, Word};
 use crate::dockerfile::{ExpandedText, Heredoc, MappedText, VariableLookup, VariableScope};
 use crate::model::cause::Cause;
-use crate::shell::command::{Command, StandardInput, Word};
 use crate::shell::scripts::ShellFiles;
 use crate::shell::walk::command_status::{AndOrList, Tristate};
 

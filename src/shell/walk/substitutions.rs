@@ -3,9 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::build::{Command, StandardInput, Word};
 use crate::dockerfile::{Dialect, ExpandedText, MappedText, expand_variables};
-use crate::shell::command::{Command, StandardInput, Word};
-use crate::shell::file_changes::FileChanges;
 use crate::shell::scripts::{is_shell, split_assignment, substitution_range};
 use crate::shell::walk::redirections::Redirections;
 use crate::shell::walk::script_paths::SCRIPT_FILE_VARIABLE;
@@ -114,7 +113,7 @@ impl ShellWalker<'_> {
             let inside = text.slice(from + inside.start..from + inside.end);
             self.record_installing_commands(&inside);
             let output = self.substitution_command(&inside);
-            if output.as_deref().and_then(FileChanges::of_command).is_some() {
+            if output.as_deref().and_then(|command| self.file_changes(command)).is_some() {
                 let span = text.source_span(range.clone());
                 let word = Word { value: ExpandedText::literal(":"), raw: ":".to_owned(), span, output };
                 self.record_command(vec![word], None, Redirections::default());

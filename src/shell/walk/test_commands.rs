@@ -1,8 +1,8 @@
 //! Evaluates tests over known words: `[ a = b ]`, `[[ -n $X ]]`, `test 1 -lt 2`, and patterns of `case`.
 
+use crate::build::{Command, Word};
 use crate::dockerfile::{BASE_MARK, Dialect, ExpandedText, ShellPattern, VariableLookup, expand_variables};
 use crate::model::cause::Cause;
-use crate::shell::command::{Command, Word};
 use crate::shell::lexer::ShellToken;
 use crate::shell::walk::command_status::Tristate;
 use crate::shell::walk::state::{DoubleBrackets, ShellBlockKind, ShellWalker};

@@ -127,6 +127,8 @@ const CODE: &[(&str, &[&str])] = &[
 
 /// The users of the built-in tables, each with a reason: all others get the tables of the user.
 const BUILT_IN: &[(&str, &str)] = &[
+    ("build/arguments.rs", "options of programs such as cp, which the shell walker needs without tables of a user"),
+    ("build/command_effect.rs", "programs such as cp, which the shell walker needs without tables of a user"),
     ("cli/", "loads the tables of the user"),
     ("extract/image_config.rs", "the history of an image"),
     ("extract/description.rs", "image descriptions"),

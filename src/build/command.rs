@@ -64,6 +64,8 @@ pub struct Command {
     pub appends: bool,
     /// The standard input.
     pub input: StandardInput,
+    /// The folder in which it runs, relative to the folder in which the text starts; `None` if it is unknown.
+    pub folder: Option<Arc<str>>,
     /// Whether it may not run: inside `if`, `case`, `for` or `while`, or after `||`.
     pub conditional: bool,
     /// Whether later commands are missing because a limit was reached.

@@ -1,0 +1,131 @@
+//! Determines the effect of a command on files from its program and arguments.
+
+use crate::build::arguments::Arguments;
+use crate::build::command::Command;
+use crate::build::file_effect::{Destination, DownloadTarget, FileEffect, Operand, TransferKind};
+use crate::build::{git, special_tools, tar_command};
+use crate::knowledge::{FileToolRow, Knowledge, OptionMeaning, ToolEffect};
+
+impl FileEffect {
+    /// Returns the effect of a command.
+    pub fn of_command(command: &Command) -> Self {
+        let Some(program) = command.program() else { return Self::Unknown };
+        if let Some(effect) = tar_command::effect_of(program, command)
+            .or_else(|| git::effect_of(program, command))
+            .or_else(|| special_tools::effect_of(program, command))
+        {
+            return effect;
+        }
+        let rows = Knowledge::built_in().file_tools();
+        match rows.iter().find(|row| row.programs.contains(&program)) {
+            Some(row) => Self::of_tool(row, &Arguments::of_command(command, program)),
+            None => Self::Unknown,
+        }
+    }
+
+    /// Returns the effect of a program in the table.
+    fn of_tool(row: &FileToolRow, arguments: &Arguments) -> Self {
+        let mut operands = arguments.operands.clone();
+        for (_, value) in arguments.options.iter().filter(|(meaning, _)| *meaning == OptionMeaning::Operand) {
+            operands.extend(value.clone());
+        }
+        if row.script_first && !arguments.has(OptionMeaning::Script) && !operands.is_empty() {
+            operands.remove(0);
+        }
+        if arguments.has(OptionMeaning::Anything) {
+            return Self::Unknown;
+        }
+        if arguments.has(OptionMeaning::Nothing) {
+            return Self::Nothing;
+        }
+        let append = arguments.has(OptionMeaning::Append);
+        match row.effect {
+            ToolEffect::Nothing if arguments.has(OptionMeaning::InPlace) => Self::Write { files: operands, append },
+            ToolEffect::Nothing if arguments.value(OptionMeaning::File).is_some() => {
+                Self::Write { files: arguments.values(OptionMeaning::File).cloned().collect(), append }
+            }
+            ToolEffect::Nothing => Self::Nothing,
+            ToolEffect::Copy | ToolEffect::Synchronize | ToolEffect::Move | ToolEffect::Link => {
+                Self::of_transfer(row, arguments, operands)
+            }
+            ToolEffect::Remove => Self::Remove(operands),
+            ToolEffect::MakeDirectory => Self::MakeDirectory(operands),
+            ToolEffect::Create => Self::Create(operands),
+            ToolEffect::Write => Self::Write { files: operands, append },
+            ToolEffect::Download => Self::of_download(arguments, operands, false),
+            ToolEffect::DownloadByName => Self::of_download(arguments, operands, true),
+            ToolEffect::Unpack => {
+                let archive = (!operands.is_empty()).then(|| operands.remove(0));
+                Self::Unpack { archive, folder: arguments.value(OptionMeaning::Folder).cloned() }
+            }
+        }
+    }
+
+    /// Returns the effect of a program that copies, moves or links.
+    fn of_transfer(row: &FileToolRow, arguments: &Arguments, mut operands: Vec<Operand>) -> Self {
+        if arguments.has(OptionMeaning::Directories) {
+            return Self::MakeDirectory(operands);
+        }
+        let kind = match row.effect {
+            ToolEffect::Move => TransferKind::Move,
+            _ if row.effect == ToolEffect::Link || arguments.has(OptionMeaning::Link) => TransferKind::Link,
+            _ => TransferKind::Copy,
+        };
+        let recursive = kind == TransferKind::Move || arguments.has(OptionMeaning::Recursive);
+        let to = match (arguments.value(OptionMeaning::Folder), operands.len()) {
+            (Some(folder), _) => Destination::Folder(folder.clone()),
+            (None, 1) if kind == TransferKind::Link => {
+                Destination::Folder(Operand { text: Some(".".to_owned()), span: operands[0].span })
+            }
+            (None, 0 | 1) => return Self::Nothing,
+            (None, length) => {
+                let to = operands.remove(length - 1);
+                let is_folder = length > 2 || to.text.as_ref().is_some_and(|to| to.ends_with(['/', '.']));
+                match (is_folder, arguments.has(OptionMeaning::NoFolder)) {
+                    (_, true) => Destination::File(to),
+                    (true, false) => Destination::Folder(to),
+                    (false, false) => Destination::Path(to),
+                }
+            }
+        };
+        let mut sources = operands;
+        if row.effect == ToolEffect::Synchronize {
+            for text in sources.iter_mut().filter_map(|source| source.text.as_mut()).filter(|text| text.ends_with('/'))
+            {
+                text.push('.');
+            }
+        }
+        Self::Transfer { kind, sources, to, recursive, selective: arguments.has(OptionMeaning::Selective) }
+    }
+
+    /// Returns the effect of a program that downloads.
+    fn of_download(arguments: &Arguments, addresses: Vec<Operand>, by_name: bool) -> Self {
+        let remote_folder = arguments.value(OptionMeaning::RemoteFolder).cloned();
+        let folder = arguments.value(OptionMeaning::Folder).cloned();
+        let outputs = arguments.values(OptionMeaning::File).count();
+        let remote_names = arguments.options.iter().filter(|(own, _)| *own == OptionMeaning::RemoteName).count();
+        if outputs > 1 || outputs == 1 && remote_names > 0 {
+            // Each address has a file of its own.
+            let names = addresses.iter().filter_map(|address| {
+                Some(Operand { text: Some(address.file_name()?.to_owned()), span: address.span })
+            });
+            let files = arguments.values(OptionMeaning::File).cloned().chain(names).collect();
+            return Self::Write { files, append: false };
+        }
+        let server_named = arguments.has(OptionMeaning::ServerName);
+        let to = match arguments.value(OptionMeaning::File) {
+            Some(file) if matches!(file.text.as_deref(), Some("-" | "/dev/stdout")) => DownloadTarget::StandardOutput,
+            Some(file) => DownloadTarget::File(match (&folder, &file.text) {
+                (Some(Operand { text: Some(folder), .. }), Some(text)) if !text.starts_with('/') => {
+                    Operand { text: Some(format!("{folder}/{text}")), span: file.span }
+                }
+                _ => file.clone(),
+            }),
+            None if by_name || server_named || arguments.has(OptionMeaning::RemoteName) => {
+                DownloadTarget::RemoteName { folder: folder.or(remote_folder), server_named }
+            }
+            None => DownloadTarget::StandardOutput,
+        };
+        Self::Download { addresses, to, may_have_options: arguments.may_hide_options }
+    }
+}
