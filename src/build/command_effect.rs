@@ -38,11 +38,10 @@ impl FileEffect {
         if arguments.has(OptionMeaning::Nothing) {
             return Self::Nothing;
         }
-        let append = arguments.has(OptionMeaning::Append);
         match row.effect {
-            ToolEffect::Nothing if arguments.has(OptionMeaning::InPlace) => Self::Write { files: operands, append },
+            ToolEffect::Nothing if arguments.has(OptionMeaning::InPlace) => Self::Write(operands),
             ToolEffect::Nothing if arguments.value(OptionMeaning::File).is_some() => {
-                Self::Write { files: arguments.values(OptionMeaning::File).cloned().collect(), append }
+                Self::Write(arguments.values(OptionMeaning::File).cloned().collect())
             }
             ToolEffect::Nothing => Self::Nothing,
             ToolEffect::Copy | ToolEffect::Synchronize | ToolEffect::Move | ToolEffect::Link => {
@@ -51,7 +50,7 @@ impl FileEffect {
             ToolEffect::Remove => Self::Remove(operands),
             ToolEffect::MakeDirectory => Self::MakeDirectory(operands),
             ToolEffect::Create => Self::Create(operands),
-            ToolEffect::Write => Self::Write { files: operands, append },
+            ToolEffect::Write => Self::Write(operands),
             ToolEffect::Download => Self::of_download(arguments, operands, false),
             ToolEffect::DownloadByName => Self::of_download(arguments, operands, true),
             ToolEffect::Unpack => {
@@ -110,7 +109,7 @@ impl FileEffect {
                 Some(Operand { text: Some(address.file_name()?.to_owned()), span: address.span })
             });
             let files = arguments.values(OptionMeaning::File).cloned().chain(names).collect();
-            return Self::Write { files, append: false };
+            return Self::Write(files);
         }
         let server_named = arguments.has(OptionMeaning::ServerName);
         let to = match arguments.value(OptionMeaning::File) {

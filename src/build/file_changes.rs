@@ -98,7 +98,7 @@ impl PlaceCollector<'_> {
                 }
             }
             FileEffect::Remove(paths) => self.add_operands(&paths, true),
-            FileEffect::Create(files) | FileEffect::Write { files, .. } => self.add_operands(&files, false),
+            FileEffect::Create(files) | FileEffect::Write(files) => self.add_operands(&files, false),
             FileEffect::Download { addresses, to, .. } => match to {
                 DownloadTarget::StandardOutput => {}
                 DownloadTarget::File(file) => self.add(file.text.as_deref(), false),

@@ -91,12 +91,7 @@ pub enum FileEffect {
     /// It creates files that do not exist.
     Create(Vec<Operand>),
     /// It writes or edits files.
-    Write {
-        /// The files.
-        files: Vec<Operand>,
-        /// Whether it only appends.
-        append: bool,
-    },
+    Write(Vec<Operand>),
     /// It downloads files.
     Download {
         /// URLs; a host name alone is one, too.

@@ -51,7 +51,7 @@ fn updated_by_uv(words: &[Word]) -> FileEffect {
     match words.iter().find(|word| word.known().is_none_or(|word| !word.starts_with('-'))) {
         Some(lock) if lock.known() == Some("lock") && words.iter().any(is_upgrade) => {
             let file = Operand { text: Some("uv.lock".to_owned()), span: lock.span };
-            FileEffect::Write { files: vec![file], append: false }
+            FileEffect::Write(vec![file])
         }
         _ => FileEffect::Nothing,
     }
@@ -71,7 +71,7 @@ fn edited_by_perl(words: &[Word]) -> FileEffect {
         } else if flags.ends_with(['e', 'E']) {
             words.next();
             return if in_place {
-                FileEffect::Write { files: words.map(Operand::of_word).collect(), append: false }
+                FileEffect::Write(words.map(Operand::of_word).collect())
             } else {
                 FileEffect::Unknown
             };

@@ -113,7 +113,7 @@ impl TarArguments {
         match (self.extracts, archive) {
             _ if self.only_reads => FileEffect::Nothing,
             (true, archive) => FileEffect::Unpack { archive, folder: self.folder },
-            (false, Some(archive)) if self.writes_archive => FileEffect::Write { files: vec![archive], append: false },
+            (false, Some(archive)) if self.writes_archive => FileEffect::Write(vec![archive]),
             (false, None) if self.writes_archive => FileEffect::Nothing,
             // The mode is in a variable.
             (false, _) => FileEffect::Unknown,

@@ -140,8 +140,8 @@ fn add_effect(
             made.extend(paths.iter().filter_map(|path| Some((absolute(path)?, FileChange::FolderCreated))));
         }
         // What `tee` writes is known by its input.
-        FileEffect::Write { .. } if command.program() == Some("tee") => {}
-        FileEffect::Write { files, .. } => {
+        FileEffect::Write(_) if command.program() == Some("tee") => {}
+        FileEffect::Write(files) => {
             made.extend(files.iter().filter_map(|file| Some((absolute(file)?, certain(unknown_content())))));
         }
         FileEffect::Download { addresses, to, .. } => match to {

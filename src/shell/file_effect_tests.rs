@@ -27,9 +27,7 @@ fn effect(script: &str) -> String {
         FileEffect::Remove(paths) => format!("remove {}", list(&paths)),
         FileEffect::MakeDirectory(paths) => format!("folder {}", list(&paths)),
         FileEffect::Create(files) => format!("create {}", list(&files)),
-        FileEffect::Write { files, append } => {
-            format!("{} {}", if append { "append" } else { "write" }, list(&files))
-        }
+        FileEffect::Write(files) => format!("write {}", list(&files)),
         FileEffect::Download { may_have_options: true, .. } => "unclear download".to_owned(),
         FileEffect::Download { addresses, to, .. } => match to {
             DownloadTarget::StandardOutput => format!("print {}", list(&addresses)),
@@ -79,7 +77,7 @@ fn effect_follows_the_options_of_each_program() {
         ("rm -rf a $(b)", "remove a ?"),
         ("mkdir -p -m 755 a", "folder a"),
         ("touch -d now a", "create a"),
-        ("tee -a a", "append a"),
+        ("tee -a a", "write a"),
         ("truncate -s 0 a", "write a"),
         ("sort -o a b", "write a"),
         ("sed -i s/a/b/ f g", "write f g"),

@@ -100,8 +100,6 @@ macro_rules! every_field_enum {
             Link = "link",
             /// It may leave out files, or keep those at the destination.
             Selective = "selective",
-            /// It appends.
-            Append = "append",
             /// The operands are edited in place.
             InPlace = "in-place",
             /// The first operand is no script.
