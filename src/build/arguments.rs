@@ -14,11 +14,15 @@ pub(super) struct Arguments {
     pub(super) may_hide_options: bool,
 }
 
+/// Returns the options of a program in the table.
+pub(super) fn options_of_program(program: &str) -> Vec<&'static FileToolOptionRow> {
+    let rows = Knowledge::built_in().file_tool_options();
+    rows.iter().filter(|row| row.programs.contains(&program)).collect()
+}
+
 impl Arguments {
-    /// Splits the arguments of a command of a program in the table.
-    pub(super) fn of_command(command: &Command, program: &str) -> Self {
-        let rows = Knowledge::built_in().file_tool_options();
-        let rows: Vec<&FileToolOptionRow> = rows.iter().filter(|row| row.programs.contains(&program)).collect();
+    /// Splits the arguments of a command whose program has these options.
+    pub(super) fn of_command(command: &Command, rows: &[&FileToolOptionRow]) -> Self {
         let mut arguments = Self::default();
         let mut words = command.words.iter().skip(1);
         while let Some(word) = words.next() {
@@ -32,7 +36,7 @@ impl Arguments {
                     arguments.operands.extend(words.by_ref().map(Operand::of_word));
                 }
                 _ if !text.starts_with('-') || text == "-" => arguments.operands.push(Operand::of_word(word)),
-                _ => arguments.add_option(word, text, &rows, &mut words),
+                _ => arguments.add_option(word, text, rows, &mut words),
             }
         }
         arguments

@@ -1,6 +1,6 @@
 //! Determines the effect of a command on files from its program and arguments.
 
-use crate::build::arguments::Arguments;
+use crate::build::arguments::{Arguments, options_of_program};
 use crate::build::command::Command;
 use crate::build::file_effect::{Destination, DownloadTarget, FileEffect, Operand, TransferKind};
 use crate::build::{git, special_tools, tar_command};
@@ -17,9 +17,12 @@ impl FileEffect {
             return effect;
         }
         let rows = Knowledge::built_in().file_tools();
-        match rows.iter().find(|row| row.programs.contains(&program)) {
-            Some(row) => Self::of_tool(row, &Arguments::of_command(command, program)),
-            None => Self::Unknown,
+        let Some(row) = rows.iter().find(|row| row.programs.contains(&program)) else { return Self::Unknown };
+        let options = options_of_program(program);
+        match row.effect {
+            ToolEffect::Packages => Self::Packages,
+            ToolEffect::Nothing if options.is_empty() => Self::Nothing,
+            _ => Self::of_tool(row, &Arguments::of_command(command, &options)),
         }
     }
 
@@ -44,6 +47,7 @@ impl FileEffect {
                 Self::Write(arguments.values(OptionMeaning::File).cloned().collect())
             }
             ToolEffect::Nothing => Self::Nothing,
+            ToolEffect::Packages => Self::Packages,
             ToolEffect::Copy | ToolEffect::Synchronize | ToolEffect::Move | ToolEffect::Link => {
                 Self::of_transfer(row, arguments, operands)
             }
@@ -67,13 +71,14 @@ impl FileEffect {
         }
         let kind = match row.effect {
             ToolEffect::Move => TransferKind::Move,
-            _ if row.effect == ToolEffect::Link || arguments.has(OptionMeaning::Link) => TransferKind::Link,
+            _ if arguments.has(OptionMeaning::Link) => TransferKind::Link,
+            // A hard link has the content of its source.
             _ => TransferKind::Copy,
         };
         let recursive = kind == TransferKind::Move || arguments.has(OptionMeaning::Recursive);
         let to = match (arguments.value(OptionMeaning::Folder), operands.len()) {
             (Some(folder), _) => Destination::Folder(folder.clone()),
-            (None, 1) if kind == TransferKind::Link => {
+            (None, 1) if row.effect == ToolEffect::Link => {
                 Destination::Folder(Operand { text: Some(".".to_owned()), span: operands[0].span })
             }
             (None, 0 | 1) => return Self::Nothing,

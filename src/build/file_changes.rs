@@ -4,6 +4,9 @@ use crate::build::command::Command;
 use crate::build::file_effect::{Destination, DownloadTarget, FileEffect, Operand, TransferKind};
 use crate::dockerfile::context::{path_matches, resolve_path};
 
+/// Programs that remove files where their effect is unknown.
+const REMOVING_PROGRAMS: &[&str] = &["find", "git", "xargs"];
+
 /// The files that a command may have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChanges {
@@ -25,6 +28,11 @@ struct Place {
 impl FileChanges {
     /// Returns the files that a command in `folder` may change; `None` if it changes none.
     pub fn of_command(command: &Command, folder: Option<&str>) -> Option<Self> {
+        Self::of_effect(command, &FileEffect::of_command(command), folder)
+    }
+
+    /// Returns the files that a command with this effect may change in `folder`; `None` if it changes none.
+    pub fn of_effect(command: &Command, effect: &FileEffect, folder: Option<&str>) -> Option<Self> {
         // It stands for an assignment, with the command that tells the value.
         if let (Some(":"), Some(output)) =
             (command.program(), command.words.first().and_then(|first| first.output.as_ref()))
@@ -32,7 +40,6 @@ impl FileChanges {
             return Self::of_command(output, folder);
         }
         let mut changes = PlaceCollector { folder, places: Vec::new() };
-        let effect = FileEffect::of_command(command);
         let anything = matches!(effect, FileEffect::Unknown | FileEffect::Download { may_have_options: true, .. });
         changes.add_effect(effect);
         for word in &command.writes {
@@ -40,6 +47,21 @@ impl FileChanges {
         }
         let places = changes.places;
         (anything || !places.is_empty()).then_some(Self { anything, places })
+    }
+
+    /// Returns the files that a command in `folder` may remove or move away; `None` if there are none.
+    pub fn removed_by(command: &Command, folder: Option<&str>) -> Option<Self> {
+        let mut changes = PlaceCollector { folder, places: Vec::new() };
+        match FileEffect::of_command(command) {
+            FileEffect::Remove(paths) => changes.add_operands(&paths, true),
+            FileEffect::Transfer { kind: TransferKind::Move, sources, .. } => changes.add_operands(&sources, true),
+            FileEffect::Unknown if command.program().is_some_and(|program| REMOVING_PROGRAMS.contains(&program)) => {
+                return Some(Self { anything: true, places: Vec::new() });
+            }
+            _ => {}
+        }
+        let places = changes.places;
+        (!places.is_empty()).then_some(Self { anything: false, places })
     }
 
     /// Whether a file, by its absolute path, may be among the changed ones.
@@ -81,45 +103,46 @@ impl PlaceCollector<'_> {
         }
     }
 
-    fn add_effect(&mut self, effect: FileEffect) {
+    fn add_effect(&mut self, effect: &FileEffect) {
         match effect {
-            FileEffect::Nothing | FileEffect::Unknown | FileEffect::MakeDirectory(_) => {}
+            FileEffect::Nothing | FileEffect::Packages | FileEffect::Unknown | FileEffect::MakeDirectory(_) => {}
             FileEffect::Transfer { kind, sources, to, recursive, .. } => {
-                for source in &sources {
-                    if let Destination::Folder(folder) | Destination::Path(folder) = &to {
-                        self.add_into(folder.text.as_deref(), source.file_name(), recursive);
+                for source in sources {
+                    if let Destination::Folder(folder) | Destination::Path(folder) = to {
+                        self.add_into(folder.text.as_deref(), source.file_name(), *recursive);
                     }
-                    if let Destination::Path(path) | Destination::File(path) = &to {
-                        self.add(path.text.as_deref(), recursive);
+                    if let Destination::Path(path) | Destination::File(path) = to {
+                        self.add(path.text.as_deref(), *recursive);
                     }
                 }
-                if kind == TransferKind::Move {
-                    self.add_operands(&sources, true);
+                if *kind == TransferKind::Move {
+                    self.add_operands(sources, true);
                 }
             }
-            FileEffect::Remove(paths) => self.add_operands(&paths, true),
-            FileEffect::Create(files) | FileEffect::Write(files) => self.add_operands(&files, false),
+            FileEffect::Remove(paths) => self.add_operands(paths, true),
+            FileEffect::Create(files) | FileEffect::Write(files) => self.add_operands(files, false),
             FileEffect::Download { addresses, to, .. } => match to {
                 DownloadTarget::StandardOutput => {}
                 DownloadTarget::File(file) => self.add(file.text.as_deref(), false),
                 DownloadTarget::RemoteName { folder, server_named } => {
-                    let folder = folder.map_or(Some(".".to_owned()), |folder| folder.text);
-                    for address in &addresses {
-                        let name = address.file_name().filter(|_| !server_named);
-                        self.add_into(folder.as_deref(), name, false);
+                    let folder = folder.as_ref().map_or(Some("."), |folder| folder.text.as_deref());
+                    for address in addresses {
+                        let name = address.file_name().filter(|_| !*server_named);
+                        self.add_into(folder, name, false);
                     }
                 }
             },
+            FileEffect::Pack { archive, .. } => self.add_operands(archive.as_slice(), false),
             FileEffect::Unpack { folder, .. } => {
-                let folder = folder.map_or(Some(".".to_owned()), |folder| folder.text);
-                self.add(folder.as_deref(), true);
+                let folder = folder.as_ref().map_or(Some("."), |folder| folder.text.as_deref());
+                self.add(folder, true);
             }
             FileEffect::Clone { address, folder, inside } => {
-                let inside = inside.map_or(Some(".".to_owned()), |inside| inside.text);
+                let inside = inside.as_ref().map_or(Some("."), |inside| inside.text.as_deref());
                 let name = address.file_name().map(|name| name.trim_end_matches(".git"));
                 match folder {
-                    Some(folder) => self.add_into(inside.as_deref(), folder.text.as_deref(), true),
-                    None => self.add_into(inside.as_deref(), name, true),
+                    Some(folder) => self.add_into(inside, folder.text.as_deref(), true),
+                    None => self.add_into(inside, name, true),
                 }
             }
         }
@@ -138,12 +161,17 @@ impl Place {
 
 /// Whether a file, or a folder above it, matches a pattern; both paths are absolute. Braces match anything.
 pub fn is_at_or_below_pattern(path: &str, pattern: &str) -> bool {
-    if !pattern.contains(['*', '?', '[', '{', '\\']) {
+    let Some(first) = pattern.find(['*', '?', '[', '{', '\\']) else {
         return pattern == "/"
             || path.strip_prefix(pattern).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    };
+    let (front, rest) = pattern.split_at(first);
+    // Most paths differ in the part that is compared without a pattern.
+    if !path.starts_with(front) {
+        return false;
     }
-    if let Some((front, _)) = pattern.split_once('{') {
-        return path.starts_with(front);
+    if rest.contains('{') {
+        return true;
     }
     let depth = pattern.matches('/').count();
     let above: Vec<&str> = path.splitn(depth + 2, '/').take(depth + 1).collect();

@@ -35,7 +35,7 @@ pub enum TransferKind {
     Copy,
     /// The sources are gone.
     Move,
-    /// The destinations are links to the sources.
+    /// The destinations are symbolic links to the sources.
     Link,
 }
 
@@ -66,11 +66,22 @@ pub enum DownloadTarget {
     },
 }
 
+/// A file or folder that is packed into an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackedMember {
+    /// The folder that contains it, if not the current one.
+    pub folder: Option<Operand>,
+    /// Its path in that folder, which is its path in the archive, too.
+    pub path: Operand,
+}
+
 /// What a command does to files, besides its redirections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileEffect {
-    /// It changes no file, or only files of a package manager.
+    /// It changes no file.
     Nothing,
+    /// It changes only what a package manager installs.
+    Packages,
     /// It copies, moves or links files.
     Transfer {
         /// How.
@@ -107,6 +118,13 @@ pub enum FileEffect {
         archive: Option<Operand>,
         /// The other folder.
         folder: Option<Operand>,
+    },
+    /// It packs files into an archive, `None` for its standard output.
+    Pack {
+        /// The archive.
+        archive: Option<Operand>,
+        /// The files and folders.
+        members: Vec<PackedMember>,
     },
     /// It clones a Git repository.
     Clone {

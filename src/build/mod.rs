@@ -14,4 +14,4 @@ mod tar_command;
 
 pub use command::{Command, StandardInput, Word};
 pub use file_changes::{FileChanges, is_at_or_below_pattern};
-pub use file_effect::{Destination, DownloadTarget, FileEffect, Operand, TransferKind};
+pub use file_effect::{Destination, DownloadTarget, FileEffect, Operand, PackedMember, TransferKind};

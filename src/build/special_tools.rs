@@ -31,12 +31,12 @@ pub(super) fn effect_of(program: &str, command: &Command) -> Option<FileEffect> 
         "7z" | "7za" | "7zr" => Some(unpacked_by_7z(words)),
         _ if program.starts_with("python") => {
             let module: Vec<_> = words.iter().take(2).map(Word::known).collect();
-            Some(nothing_if(
-                matches!(module.as_slice(), [Some("-m"), Some(module)] if INSTALLER_MODULES.contains(module)),
-            ))
+            let is_installer =
+                matches!(module.as_slice(), [Some("-m"), Some(module)] if INSTALLER_MODULES.contains(module));
+            Some(if is_installer { FileEffect::Packages } else { FileEffect::Unknown })
         }
         // `pip3.11`.
-        _ if program.starts_with("pip3.") => Some(FileEffect::Nothing),
+        _ if program.starts_with("pip3.") => Some(FileEffect::Packages),
         _ => None,
     }
 }
@@ -53,7 +53,7 @@ fn updated_by_uv(words: &[Word]) -> FileEffect {
             let file = Operand { text: Some("uv.lock".to_owned()), span: lock.span };
             FileEffect::Write(vec![file])
         }
-        _ => FileEffect::Nothing,
+        _ => FileEffect::Packages,
     }
 }
 

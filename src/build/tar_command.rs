@@ -1,7 +1,7 @@
 //! The arguments of `tar`: a mode, options that may stand together without a hyphen, and folders between operands.
 
 use crate::build::command::{Command, Word};
-use crate::build::file_effect::{FileEffect, Operand};
+use crate::build::file_effect::{FileEffect, Operand, PackedMember};
 
 /// Names of the program.
 const PROGRAMS: &[&str] = &["bsdtar", "gtar", "tar"];
@@ -35,6 +35,8 @@ struct TarArguments {
     only_reads: bool,
     archive: Option<Operand>,
     folder: Option<Operand>,
+    /// The files and folders that it packs or unpacks.
+    members: Vec<PackedMember>,
 }
 
 /// Returns the effect of a `tar` command; `None` for any other program.
@@ -53,7 +55,11 @@ pub(super) fn effect_of(program: &str, command: &Command) -> Option<FileEffect> 
         }
     }
     while let Some(word) = words.next() {
-        let Some(text) = word.known().filter(|text| text.starts_with('-') && text.len() > 1) else { continue };
+        let Some(text) = word.known().filter(|text| text.starts_with('-') && text.len() > 1) else {
+            let folder = arguments.folder.clone();
+            arguments.members.push(PackedMember { folder, path: Operand::of_word(word) });
+            continue;
+        };
         if let Some(long) = text.strip_prefix("--") {
             let (name, value) = long.split_once('=').map_or((text, None), |(name, value)| {
                 (text.get(..name.len() + 2).unwrap_or(text), Some(joined_value(word, value)))
@@ -113,8 +119,7 @@ impl TarArguments {
         match (self.extracts, archive) {
             _ if self.only_reads => FileEffect::Nothing,
             (true, archive) => FileEffect::Unpack { archive, folder: self.folder },
-            (false, Some(archive)) if self.writes_archive => FileEffect::Write(vec![archive]),
-            (false, None) if self.writes_archive => FileEffect::Nothing,
+            (false, archive) if self.writes_archive => FileEffect::Pack { archive, members: self.members },
             // The mode is in a variable.
             (false, _) => FileEffect::Unknown,
         }

@@ -68,8 +68,8 @@ pub(super) struct ProgramStart<'a> {
     pub(super) folder: &'a str,
     /// The programs that ENTRYPOINT and CMD come to, as they are written.
     pub(super) programs: &'a [String],
-    /// Texts of RUN that make links.
-    pub(super) links: &'a [&'a str],
+    /// The programs to which commands created links.
+    pub(super) linked_programs: &'a BTreeSet<String>,
 }
 
 /// The Python that an image starts.
@@ -278,8 +278,10 @@ fn started_python(
     let python = at.programs.iter().find(|program| is_python(program));
     let program = python.or_else(|| at.programs.iter().find(|program| !SHELL_BUILTINS.contains(&program.as_str())));
     let project = absolute_path(at.folder, ".venv");
-    let links_python =
-        || at.links.iter().any(|text| environments.iter().any(|own| text.contains(&format!("{own}/bin/python"))));
+    let is_of_environment = |program: &String| {
+        environments.iter().any(|own| strip_folder(program, own).is_some_and(|rest| rest.starts_with("bin/python")))
+    };
+    let links_python = || at.linked_programs.iter().any(is_of_environment);
     match (program.map(String::as_str), on_path) {
         (Some("uv" | "uvx" | "poetry" | "pipenv" | "pdm" | "conda" | "mamba" | "micromamba"), _) => {
             let own = environments.contains(project.as_str()) && program.is_some_and(|program| program == "uv");

@@ -2,6 +2,7 @@
 
 use crate::build::{Command, FileEffect, Word};
 use crate::dockerfile::{BaseKind, EvaluatedBase, VariableLookup};
+use crate::extract::command_step::CommandStep;
 use crate::install::read_arch_lists;
 use crate::knowledge::Knowledge;
 use crate::model::fact::{Evidence, FactKey, Observations, ObservedArchList, Origin, PrintedValue, ValueState};
@@ -93,19 +94,20 @@ fn has_compiler_package(seen: &Observations, knowledge: Knowledge) -> bool {
 }
 
 /// Whether a command runs the installer of a CUDA toolkit, such as `cuda_12.4.1_550.54.15_linux.run`.
-pub(super) fn runs_toolkit_installer(command: &Command) -> bool {
+pub(super) fn runs_toolkit_installer(step: CommandStep<'_>) -> bool {
     let installer = |word: &str| {
         let file = word.rsplit('/').next().unwrap_or(word);
         file.starts_with("cuda_") && file.contains(".run")
     };
     let only_moves_files = matches!(
-        FileEffect::of_command(command),
+        step.effect,
         FileEffect::Nothing
+            | FileEffect::Packages
             | FileEffect::Transfer { .. }
             | FileEffect::Remove(_)
             | FileEffect::MakeDirectory(_)
             | FileEffect::Create(_)
             | FileEffect::Download { .. }
     );
-    !only_moves_files && command.words.iter().filter_map(Word::known).any(installer)
+    !only_moves_files && step.command.words.iter().filter_map(Word::known).any(installer)
 }

@@ -71,10 +71,20 @@ pub(super) fn transferred_paths(
     let FileEffect::Transfer { kind, sources, to, .. } = effect else { return Vec::new() };
     let named = sources.iter().filter(|source| source.file_name().is_some());
     let transferred = named.filter_map(|source| {
-        let from = absolute_path(folder, source.text.as_deref()?);
-        Some(TransferredPath { from, to: target_path(to, source, folder, is_folder)?, kind: *kind })
+        let to = target_path(to, source, folder, is_folder)?;
+        let from = source_path(*kind, source.text.as_deref()?, &to, folder);
+        Some(TransferredPath { from, to, kind: *kind })
     });
     transferred.collect()
+}
+
+/// Returns the absolute path of a source that is copied, moved or linked to `target` by a command in `folder`.
+pub(super) fn source_path(kind: TransferKind, source: &str, target: &str, folder: &str) -> String {
+    match (kind, target.rsplit_once('/')) {
+        // A relative link starts at the folder that contains it.
+        (TransferKind::Link, Some((parent, _))) => absolute_path(if parent.is_empty() { "/" } else { parent }, source),
+        _ => absolute_path(folder, source),
+    }
 }
 
 /// Returns the path at which a source is after it was copied, moved or linked; the folder for a pattern or the content

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::build::{Command, Word};
+use crate::build::{Command, DownloadTarget, FileEffect, Operand, StandardInput, TransferKind, Word};
 use crate::dockerfile::{BaseKind, CopyInstruction, EvaluatedTarget};
+use crate::extract::command_step::CommandStep;
 use crate::install::{InstallEffects, PackageInstall};
 use crate::knowledge::{DependencyRow, Knowledge, RequiredLibrariesRow};
 use crate::model::cause::Cause;
@@ -12,12 +13,8 @@ use crate::model::package::{
     IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, Requirement,
 };
 
-/// Programs that add no program and no library to an image.
-const HARMLESS_PROGRAMS: &[&str] = &[
-    "addgroup", "adduser", "cd", "chgrp", "chmod", "chown", "echo", "exit", "export", "false", "groupadd", "ls",
-    "mkdir", "printf", "pwd", "rm", "rmdir", "set", "sleep", "test", "touch", "true", "umask", "unset", "useradd", ":",
-    "[",
-];
+/// Programs that write a text to their standard output.
+const TEXT_PROGRAMS: &[&str] = &["echo", "printf"];
 /// Installers that add nothing when run with a maintenance subcommand.
 const INSTALLERS: &[&str] = &["apt", "apt-get", "pip", "pip3"];
 /// Subcommands of installers that add nothing to an image.
@@ -26,22 +23,66 @@ const MAINTENANCE_SUBCOMMANDS: &[&str] =
 /// Options of pip that take the URL of an index.
 const INDEX_OPTIONS: &[&str] = &["--index-url", "--extra-index-url", "-i"];
 /// Extensions of files that no loader takes for a library and no shell unpacks.
-pub(super) const PLAIN_EXTENSIONS: &[&str] =
+const PLAIN_EXTENSIONS: &[&str] =
     &["cfg", "csv", "in", "ini", "json", "lock", "md", "py", "toml", "txt", "yaml", "yml"];
 
-/// Whether a program adds no program and no library to an image.
-pub(super) fn is_harmless(program: &str) -> bool {
-    HARMLESS_PROGRAMS.contains(&program)
+/// What commands may have added to an image beyond what is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum UnknownAdditions {
+    /// Nothing unknown.
+    #[default]
+    Nothing,
+    /// At most links to existing files.
+    Links,
+    /// Any file.
+    Files,
 }
 
-/// Whether everything that a command adds is in the packages that it was found to install.
-pub(super) fn is_fully_known(command: &Command, found: &InstallEffects, knowledge: Knowledge) -> bool {
+/// Returns the programs and libraries that a command may add to an image by what it does to files.
+pub(super) fn added_files(step: CommandStep<'_>) -> UnknownAdditions {
+    let is_plain = |operand: &Operand| operand.text.as_deref().is_some_and(is_plain_file);
+    let writes_text = match step.command.program() {
+        Some("cat") => matches!(step.command.input, StandardInput::Text(_)),
+        Some(program) => TEXT_PROGRAMS.contains(&program),
+        None => false,
+    };
+    let is_plain_output =
+        |word: &Word| word.known().is_some_and(|path| path.starts_with("/dev/") || is_plain_file(path));
+    if !writes_text && !step.command.writes.iter().all(is_plain_output) {
+        return UnknownAdditions::Files;
+    }
+    let is_harmless = match step.effect {
+        _ if step.command.program() == Some("ldconfig") => return UnknownAdditions::Links,
+        FileEffect::Transfer { kind: TransferKind::Link, .. } => return UnknownAdditions::Links,
+        FileEffect::Nothing
+        | FileEffect::Remove(_)
+        | FileEffect::MakeDirectory(_)
+        | FileEffect::Create(_)
+        | FileEffect::Pack { .. }
+        | FileEffect::Download { to: DownloadTarget::StandardOutput, may_have_options: false, .. } => true,
+        FileEffect::Transfer { sources, .. } => sources.iter().all(is_plain),
+        FileEffect::Write(files) => files.iter().all(is_plain),
+        FileEffect::Download { to: DownloadTarget::File(file), may_have_options: false, .. } => is_plain(file),
+        FileEffect::Packages
+        | FileEffect::Download { .. }
+        | FileEffect::Unpack { .. }
+        | FileEffect::Clone { .. }
+        | FileEffect::Unknown => false,
+    };
+    if is_harmless { UnknownAdditions::Nothing } else { UnknownAdditions::Files }
+}
+
+/// Whether a file is no program, library or archive, by its extension.
+pub(super) fn is_plain_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').is_some_and(|(_, extension)| PLAIN_EXTENSIONS.contains(&extension))
+}
+
+/// Whether everything that a package manager adds is in the packages that the command was found to install.
+pub(super) fn are_packages_known(command: &Command, found: &InstallEffects, knowledge: Knowledge) -> bool {
     let known = |at: usize| command.words.get(at).and_then(Word::known);
     let Some(program) = known(0) else { return false };
     let program = program.rsplit('/').next().unwrap_or(program);
-    if is_harmless(program) {
-        return true;
-    }
     if !found.unresolved.is_empty() || !found.files.is_empty() {
         return false;
     }
@@ -121,23 +162,6 @@ fn is_single_build(install: &PackageInstall) -> bool {
     install.requirement.manager == PackageManager::Pip && install.requirement.no_deps && install.variant.is_some()
 }
 
-/// What commands may have added to an image beyond what is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum UnknownAdditions {
-    /// Nothing unknown.
-    #[default]
-    Nothing,
-    /// At most links to existing files.
-    Links,
-    /// Any file.
-    Files,
-}
-
-/// Whether a command only links files or updates the loader configuration: `ln`, `ldconfig`.
-pub(super) fn is_linking(command: &Command) -> bool {
-    matches!(command.program(), Some("ln" | "ldconfig"))
-}
-
 /// Whether the knowledge tables list the dependencies of an extra.
 fn is_known_extra(distribution: &str, extra: &str, knowledge: Knowledge) -> bool {
     let extra = PackageName::python(extra);
@@ -149,10 +173,7 @@ fn is_known_extra(distribution: &str, extra: &str, knowledge: Knowledge) -> bool
 /// Whether the base is an image of a registry, and COPY adds nothing but plain text files of the build context.
 pub(super) fn has_only_plain_copies(evaluated: &EvaluatedTarget) -> bool {
     let text = |copy: &CopyInstruction| {
-        let sources = copy.sources.iter().all(|(source, _)| {
-            let ending = source.known_text().and_then(|path| Some(path.rsplit_once('.')?.1));
-            ending.is_some_and(|ending| PLAIN_EXTENSIONS.contains(&ending))
-        });
+        let sources = copy.sources.iter().all(|(source, _)| source.known_text().is_some_and(is_plain_file));
         copy.from.is_none() && sources && !copy.sources.is_empty()
     };
     matches!(&evaluated.base.kind, BaseKind::Image(reference) if !reference.is_build_target())

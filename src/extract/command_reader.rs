@@ -10,6 +10,7 @@ use crate::dockerfile::{BaseKind, ExpandedText, MappedText, RunInstruction, Vari
 use crate::extract::active_python::PythonLocations;
 use crate::extract::changed_files::{ChangedFiles, FileChange};
 use crate::extract::command_effects::UnknownAdditions;
+use crate::extract::command_step::CommandStep;
 use crate::extract::compiled_programs::LinkedProgram;
 use crate::extract::fetched_files::FetchedFiles;
 use crate::extract::git_clones::ClonedRepositories;
@@ -87,6 +88,8 @@ pub(super) struct StageState {
     pub(super) on_path: (usize, Vec<String>),
     /// Programs that commands linked, and those that were copied.
     pub(super) programs: Vec<LinkedProgram>,
+    /// The programs to which commands created links.
+    pub(super) linked_programs: BTreeSet<String>,
     /// Whether the installer of a toolkit ran.
     pub(super) other_toolkit: bool,
     /// Whether a command may have brought an installer of packages, or one was found to be missing.
@@ -231,8 +234,8 @@ impl CommandReader<'_> {
     }
 
     /// Records the files that a command may have changed.
-    pub(super) fn record_file_changes(&mut self, command: &Command, run: &RunInstruction) {
-        let Some(trace) = FileChanges::of_command(command, self.known_folder()) else { return };
+    pub(super) fn record_file_changes(&mut self, step: CommandStep<'_>, run: &RunInstruction) {
+        let Some(trace) = FileChanges::of_effect(step.command, step.effect, self.known_folder()) else { return };
         // After more changes than that, every file counts as changed.
         if self.state.traces.len() <= MAX_TRACES {
             self.state.traces.push((run.instruction, self.folder.clone(), trace));

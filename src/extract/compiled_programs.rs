@@ -4,7 +4,8 @@ use crate::build::{Command, Word};
 use crate::cuda::{CudaVersion, is_at_or_below};
 use crate::dockerfile::context::{normalize_path, path_matches};
 use crate::dockerfile::{CopyInstruction, RunInstruction};
-use crate::extract::command_effects::PLAIN_EXTENSIONS;
+use crate::extract::command_effects::is_plain_file;
+use crate::extract::command_step::PossibleMove;
 use crate::extract::stage_files::{
     StageFileTree, absolute_path, copies_into_folder, copy_source_candidates, heredoc_name, strip_folder,
 };
@@ -61,7 +62,7 @@ pub(super) fn is_program_copied(source: &str, places: &[String]) -> bool {
     let named = source.split(['*', '?', '[']).next().unwrap_or(source);
     let named = if named.len() == source.len() { named } else { named.rsplit_once('/').map_or("", |(above, _)| above) };
     // A text is no program, whatever was compiled beside it.
-    if source.rsplit_once('.').is_some_and(|(_, ending)| PLAIN_EXTENSIONS.contains(&ending) || ending == "sh") {
+    if is_plain_file(source) || source.ends_with(".sh") {
         return false;
     }
     let source = absolute_path("/", named);
@@ -105,6 +106,8 @@ const INPUT_EXTENSIONS: &[&str] = &["a", "c", "cc", "cpp", "cu", "cxx", "o"];
 const DEFAULT_OUTPUT: &str = "a.out";
 /// The CUDA runtime library, which the compiler links statically by default.
 const RUNTIME_LIBRARY: &str = "cudart";
+/// The largest number of places of one program.
+const MAX_PLACES: usize = 16;
 /// A program that a compiler command links.
 #[derive(Clone, Debug)]
 pub(super) struct LinkedProgram {
@@ -116,6 +119,20 @@ pub(super) struct LinkedProgram {
     pub(super) compiler: Option<(CudaVersion, Span)>,
     /// The compiler command and the COPY instructions.
     pub(super) origins: Vec<Origin>,
+}
+
+impl LinkedProgram {
+    /// Adds the paths at which the program may be after files were copied or moved.
+    pub(super) fn record_moves(&mut self, moves: &[PossibleMove]) {
+        for moved in moves {
+            let new: Vec<String> = self.places.iter().flat_map(|place| moved.new_paths(place)).collect();
+            if moved.removes_source {
+                self.places.retain(|place| moved.new_paths(place).is_empty());
+            }
+            self.places.extend(new);
+            self.places.truncate(MAX_PLACES);
+        }
+    }
 }
 
 /// Returns the program that a command, run in `folder`, links.
@@ -210,11 +227,11 @@ impl StageFileTree<'_> {
             for (source, _) in &copy.sources {
                 let source = source.known_text().filter(|_| !copy.parents)?;
                 let name = source.rsplit('/').next().unwrap_or(source);
-                let (_, ending) = name.rsplit_once('.')?;
-                let plain =
-                    !name.contains(['*', '?', '[', ':']) && (ending == "whl" || PLAIN_EXTENSIONS.contains(&ending));
-                found.extend((plain && ending == "whl" && into == folder).then(|| name.to_owned()));
-                plain.then_some(())?;
+                let is_wheel = name.ends_with(".whl");
+                if name.contains(['*', '?', '[', ':']) || !is_wheel && !is_plain_file(name) {
+                    return None;
+                }
+                found.extend((is_wheel && into == folder).then(|| name.to_owned()));
             }
             if found.len() > MAX_MATCHES {
                 return None;

@@ -18,7 +18,7 @@ use crate::extract::{
 };
 use crate::model::cause::Cause;
 use crate::model::fact::{
-    Evidence, FactId, FactKey, InspectionDepth, Observations, ObservedBase, Origin, PrintedValue, ValueState,
+    Evidence, FactId, FactKey, FileKind, InspectionDepth, Observations, ObservedBase, Origin, PrintedValue, ValueState,
 };
 use crate::model::reference::ImageReference;
 use crate::text::source::{SourceId, Span};
@@ -188,11 +188,7 @@ impl TargetReader<'_> {
         for copy in &evaluated.copies {
             for (path, text) in tree.copied_texts(copy, loader_files::is_ld_conf_path) {
                 let origin = Origin::File { source: self.source, span: copy.span };
-                loader_files::record_loader_file_effect(
-                    loader_files::LoaderFileEffect::Writes(vec![path], text),
-                    origin,
-                    &mut self.seen,
-                );
+                loader_files::record_file(&mut self.seen, path, FileKind::Text(text), origin);
             }
         }
     }
@@ -221,10 +217,8 @@ impl TargetReader<'_> {
             BaseKind::Scratch | BaseKind::Invalid(_) | BaseKind::Unresolved => false,
         };
         let programs = EntrypointAndCmd::from_stages(self.dockerfile, evaluated).programs();
-        let runs = evaluated.runs.iter().filter_map(|run| self.dockerfile.instructions.get(run.instruction));
-        let links = |text: &&str| text.contains("ln ") || text.contains("update-alternatives");
-        let links: Vec<&str> = runs.map(|run| run.arguments.text()).filter(links).collect();
-        let at = ProgramStart { folder: evaluated.folder.as_ref(), programs: &programs, links: &links };
+        let linked_programs = &self.state.linked_programs;
+        let at = ProgramStart { folder: evaluated.folder.as_ref(), programs: &programs, linked_programs };
         let notes =
             active_python::drop_invisible_frameworks(&mut self.seen, &self.state.homes, at, own_torch, knowledge);
         self.notes.extend(notes);

@@ -6,6 +6,7 @@ use crate::build::{Command, DownloadTarget, FileEffect, StandardInput, TransferK
 use crate::cuda::split_path;
 use crate::dockerfile::{CopyInstruction, ExpandedText, ShellPattern};
 use crate::extract::changed_files::TransferredPath;
+use crate::extract::command_step::CommandStep;
 use crate::extract::git_clones::repository_url;
 use crate::extract::stage_files::{absolute_path, copied_path, copies_into_folder};
 use crate::shell::{is_wrapper_program, wrapped_program_index};
@@ -23,8 +24,9 @@ pub(super) struct FetchedFiles(BTreeMap<String, String>);
 
 impl FetchedFiles {
     /// Records the file that a command downloads, and what happens to those that earlier ones downloaded.
-    pub(super) fn record_command(&mut self, command: &Command, folder: &str, transfers: &[TransferredPath]) {
-        for TransferredPath { from, to, kind } in transfers {
+    pub(super) fn record_command(&mut self, step: CommandStep<'_>) {
+        let command = step.command;
+        for TransferredPath { from, to, kind } in step.transfers {
             match self.0.get(from).cloned() {
                 Some(address) if self.0.len() < MAX_FILES && !command.conditional => self.0.insert(to.clone(), address),
                 // Another file replaces it.
@@ -34,15 +36,10 @@ impl FetchedFiles {
                 self.0.remove(from);
             }
         }
-        if let FileEffect::Remove(paths) = FileEffect::of_command(command)
-            && !command.conditional
-        {
-            for path in paths.iter().filter_map(|path| path.text.as_deref()) {
-                let path = absolute_path(folder, path);
-                self.0.retain(|own, _| !is_at_or_below_pattern(own, &path));
-            }
+        for path in step.certainly_removed_paths() {
+            self.0.retain(|own, _| !is_at_or_below_pattern(own, &path));
         }
-        let found = parse_download(command).and_then(|(address, to)| Some((absolute_path(folder, &to?), address)));
+        let found = parse_download(command).and_then(|(address, to)| Some((absolute_path(step.folder, &to?), address)));
         if let Some((path, address)) = found.filter(|_| self.0.len() < MAX_FILES) {
             self.0.insert(path, address);
         }
@@ -220,7 +217,7 @@ fn known_value(value: String) -> ExpandedText {
 mod tests {
     use super::*;
     use crate::dockerfile::MappedText;
-    use crate::extract::changed_files::transferred_paths;
+    use crate::extract::command_step::with_step;
     use crate::shell::script_commands;
 
     /// Returns the words of the last command of a script, with URLs for downloaded files.
@@ -229,8 +226,7 @@ mod tests {
         let commands = script_commands(&MappedText::contiguous(script, 0));
         let (last, before) = commands.split_last().expect("a command");
         for command in before {
-            let transfers = transferred_paths(&FileEffect::of_command(command), "/tmp", &|_| false);
-            fetched.record_command(command, "/tmp", &transfers);
+            with_step(command, "/tmp", |step| fetched.record_command(step));
         }
         let named = fetched.with_urls(last, "/tmp")?;
         Some(named.words.iter().filter_map(Word::known).collect::<Vec<_>>().join(" "))

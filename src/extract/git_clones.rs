@@ -6,6 +6,7 @@ use crate::build::{Command, FileEffect, TransferKind, Word, is_at_or_below_patte
 use crate::cuda::is_at_or_below;
 use crate::dockerfile::CopyInstruction;
 use crate::extract::changed_files::TransferredPath;
+use crate::extract::command_step::CommandStep;
 use crate::extract::stage_files::{absolute_path, strip_folder};
 use crate::install;
 use crate::install::PackageInstall;
@@ -20,8 +21,8 @@ pub(super) struct ClonedRepositories(BTreeMap<String, String>);
 
 impl ClonedRepositories {
     /// Records the repository that a command clones, and what happens to those that earlier ones cloned.
-    pub(super) fn record_command(&mut self, command: &Command, folder: &str, transfers: &[TransferredPath]) {
-        for TransferredPath { from, to, kind } in transfers {
+    pub(super) fn record_command(&mut self, step: CommandStep<'_>) {
+        for TransferredPath { from, to, kind } in step.transfers {
             let inside = self.0.iter().filter_map(|(path, address)| {
                 let rest = strip_folder(path, from)?;
                 Some((absolute_path(to, rest), address.clone()))
@@ -32,18 +33,11 @@ impl ClonedRepositories {
             }
             self.0.extend(moved.into_iter().take(MAX_CLONES));
         }
-        let cloned = match FileEffect::of_command(command) {
-            FileEffect::Remove(paths) if !command.conditional => {
-                for path in paths.iter().filter_map(|path| path.text.as_deref()) {
-                    let path = absolute_path(folder, path);
-                    self.0.retain(|own, _| !is_at_or_below_pattern(own, &path));
-                }
-                None
-            }
-            effect => cloned_repository(effect),
-        };
-        if let Some((address, to)) = cloned.filter(|_| self.0.len() < MAX_CLONES) {
-            self.0.insert(absolute_path(folder, &to), address);
+        for path in step.certainly_removed_paths() {
+            self.0.retain(|own, _| !is_at_or_below_pattern(own, &path));
+        }
+        if let Some((address, to)) = cloned_repository(step.effect).filter(|_| self.0.len() < MAX_CLONES) {
+            self.0.insert(absolute_path(step.folder, &to), address);
         }
     }
 
@@ -95,21 +89,17 @@ pub(super) fn repository_url(source: &str) -> Option<&str> {
 }
 
 /// Returns the URL and the target folder of a `git clone` command.
-fn cloned_repository(effect: FileEffect) -> Option<(String, String)> {
+fn cloned_repository(effect: &FileEffect) -> Option<(String, String)> {
     let FileEffect::Clone { address, folder, inside } = effect else { return None };
-    let own_name = || {
-        let name = address.file_name()?.rsplit(':').next()?;
-        Some(name.trim_end_matches(".git").to_owned())
-    };
     let folder = match folder {
-        Some(folder) => folder.text?,
-        None => own_name()?,
+        Some(folder) => folder.text.as_deref()?,
+        None => address.file_name()?.rsplit(':').next()?.trim_end_matches(".git"),
     };
     let folder = match inside {
-        Some(inside) if !folder.starts_with('/') => format!("{}/{folder}", inside.text?),
-        _ => folder,
+        Some(inside) if !folder.starts_with('/') => format!("{}/{folder}", inside.text.as_deref()?),
+        _ => folder.to_owned(),
     };
-    let address = address.text.filter(|address| address.contains("://") || address.starts_with("git@"))?;
+    let address = address.text.clone().filter(|address| address.contains("://") || address.starts_with("git@"))?;
     Some((address, folder))
 }
 
@@ -117,7 +107,7 @@ fn cloned_repository(effect: FileEffect) -> Option<(String, String)> {
 mod tests {
     use super::*;
     use crate::dockerfile::MappedText;
-    use crate::extract::changed_files::transferred_paths;
+    use crate::extract::command_step::with_step;
     use crate::shell::script_commands;
 
     /// Returns the packages that the commands of a script build from cloned repositories.
@@ -131,8 +121,7 @@ mod tests {
                     .built_package(&command, &folder, Knowledge::built_in())
                     .map(|one| one.requirement.name.to_string()),
             );
-            let transfers = transferred_paths(&FileEffect::of_command(&command), &folder, &|_| false);
-            cloned.record_command(&command, &folder, &transfers);
+            with_step(&command, &folder, |step| cloned.record_command(step));
         }
         found
     }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::build::{Command, Word};
-use crate::dockerfile::{RunInstruction, ShellPattern, VariableLookup};
+use crate::build::Word;
+use crate::dockerfile::{RunInstruction, ShellPattern};
+use crate::extract::command_step::{LocatedCommand, PossibleMove};
 use crate::extract::compiled_programs;
 use crate::extract::fetched_files::download_path;
 use crate::extract::package_locations::{PackageLocation, default_locations, is_package_copied};
-use crate::extract::stage_files::absolute_path;
+use crate::extract::virtual_environments::DEACTIVATION;
 use crate::install::downloaded_archive_folder;
-use crate::knowledge::Knowledge;
 use crate::model::fact::FactId;
 use crate::model::package::ObservedPackage;
 
@@ -24,22 +24,8 @@ pub(super) const SYSTEM_BIN_FOLDERS: &[&str] =
 const CONDA_NAMES: &[&str] = &["conda", "mamba", "miniconda", "miniforge", "micromamba"];
 
 /// Other programs that create, activate or move environments, and those that compile.
-const TRACKED_PROGRAMS: &[&str] = &[
-    ".",
-    "bsdtar",
-    "cmake",
-    "conda-pack",
-    "cp",
-    "make",
-    "mv",
-    "ninja",
-    "nvcc",
-    "poetry",
-    "rsync",
-    "source",
-    "tar",
-    "unzip",
-];
+const TRACKED_PROGRAMS: &[&str] =
+    &[".", "cmake", "conda-pack", "deactivate", "make", "ninja", "nvcc", "poetry", "source"];
 
 /// Where the packages and programs of a stage may lie, by their facts.
 #[derive(Clone, Debug, Default)]
@@ -54,35 +40,6 @@ pub(super) struct InstallLocations {
     poetry_in_place: bool,
     /// The environment that the shell went into, until its RUN ends.
     entered: Option<PackageLocation>,
-}
-
-/// A command with its RUN and working directory.
-#[derive(Clone, Copy)]
-pub(super) struct LocatedCommand<'a> {
-    pub(super) command: &'a Command,
-    pub(super) run: &'a RunInstruction,
-    /// The working directory.
-    pub(super) folder: &'a str,
-    pub(super) knowledge: Knowledge,
-}
-
-impl LocatedCommand<'_> {
-    /// Returns a path resolved against the working directory; `None` if that is unknown.
-    pub(super) fn resolve_path(&self, path: &str) -> Option<String> {
-        let known = path.starts_with(['/', '~']) || self.run.workdir.is_some() || *self.folder != *self.run.folder;
-        known.then(|| absolute_path(self.folder, path))
-    }
-
-    /// Returns the value of a variable for the command, if it is known.
-    fn variable(&self, name: &str) -> Option<String> {
-        match self.command.variable(name) {
-            Some(value) => value.known_text().map(str::to_owned),
-            None => match self.run.scope.lookup(name) {
-                VariableLookup::Known(value, _) => Some(value),
-                VariableLookup::Unset | VariableLookup::NoValue | VariableLookup::Unknown(..) => None,
-            },
-        }
-    }
 }
 
 impl InstallLocations {
@@ -128,15 +85,21 @@ impl InstallLocations {
     }
 
     /// Records the environments, compilations and moves of a command, and adds the locations of moved `packages`.
-    pub(super) fn record_command(&mut self, at: LocatedCommand<'_>, packages: &[ObservedPackage]) {
-        if !at
-            .command
-            .program()
-            .is_some_and(|program| CONDA_NAMES.contains(&program) || TRACKED_PROGRAMS.contains(&program))
-        {
+    pub(super) fn record_command(
+        &mut self,
+        at: LocatedCommand<'_>,
+        moves: &[PossibleMove],
+        packages: &[ObservedPackage],
+    ) {
+        let command = at.step.command;
+        for moved in moves {
+            self.record_move(moved, packages);
+        }
+        let is_tracked = |program| CONDA_NAMES.contains(&program) || TRACKED_PROGRAMS.contains(&program);
+        if !command.program().is_some_and(is_tracked) {
             return;
         }
-        let words: Vec<&str> = at.command.words.iter().filter_map(Word::known).collect();
+        let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
         let plain: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
         if let Some([.., value]) =
             plain.windows(3).find(|three| matches!(three, ["config", setting, _] if *setting == POETRY_CREATE_SETTING))
@@ -146,45 +109,72 @@ impl InstallLocations {
         if let Some(entered) = activated_environment(&plain, at) {
             self.entered = Some(entered);
         }
-        for place in compiled_programs::compiled_program_paths(at.command, &words, at.folder) {
+        if matches!(plain.as_slice(), [DEACTIVATION, ..] | [_, DEACTIVATION, ..]) {
+            self.entered = None;
+        }
+        for place in compiled_programs::compiled_program_paths(command, &words, at.step.folder) {
             if place != "/" && !self.compiled.contains(&place) && self.compiled.len() < MAX_LOCATIONS {
                 self.compiled.push(place);
             }
         }
-        for (from, to) in find_package_moves(&words, &plain, at, self.entered.as_ref()) {
-            if let (MoveSource::Path(from), PackageLocation::Prefix(to)) = (&from, &to)
-                && self.moved.len() < MAX_LOCATIONS
-                && self.moved.iter().all(|(other, _)| other != from)
-            {
-                self.moved.push((from.clone(), to.clone()));
-            }
-            for package in packages {
-                let Some(places) = self.packages.get_mut(&package.fact).filter(|places| places.len() < MAX_LOCATIONS)
-                else {
-                    continue;
-                };
-                let is_moved = match &from {
-                    MoveSource::Path(path) if path.contains('*') => {
-                        places.iter().any(|place| is_pattern_match(place, path))
+        if let Some((from, to)) = conda_copy(&words, &plain, at, self.entered.as_ref()) {
+            match from {
+                PackageLocation::Env(name) => {
+                    for package in packages {
+                        let places = self.packages.get_mut(&package.fact);
+                        if let Some(places) = places.filter(|places| is_in_conda_environment(places, &name)) {
+                            add_location(places, to.clone());
+                        }
                     }
-                    MoveSource::Path(path) => {
-                        is_package_copied(path, package.requirement.manager, &package.requirement.name, places)
-                    }
-                    MoveSource::Env(name) => is_in_conda_environment(places, name),
-                };
-                if is_moved && !places.contains(&to) {
-                    places.push(to.clone());
                 }
+                PackageLocation::Prefix(from) => {
+                    if let PackageLocation::Prefix(to) = to {
+                        self.record_move(&PossibleMove { from, to: vec![to], removes_source: false }, packages);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Records that files are copied or moved, with the packages and programs among them.
+    fn record_move(&mut self, moved: &PossibleMove, packages: &[ObservedPackage]) {
+        if self.moved.len() < MAX_LOCATIONS && self.moved.iter().all(|(other, _)| *other != moved.from) {
+            self.moved.extend(moved.to.first().map(|to| (moved.from.clone(), to.clone())));
+        }
+        for places in self.programs.values_mut().chain([&mut self.compiled]) {
+            if compiled_programs::is_program_copied(&moved.from, places) {
+                for to in &moved.to {
+                    if !places.contains(to) && places.len() < MAX_LOCATIONS {
+                        places.push(to.clone());
+                    }
+                }
+            }
+        }
+        for package in packages {
+            let Some(places) = self.packages.get_mut(&package.fact) else { continue };
+            let (manager, name) = (package.requirement.manager, &package.requirement.name);
+            let is_moved = |place: &PackageLocation| {
+                is_pattern_match(place, &moved.from)
+                    || is_package_copied(&moved.from, manager, name, std::slice::from_ref(place))
+            };
+            let new: Vec<PackageLocation> =
+                places.iter().filter(|place| is_moved(place)).flat_map(|place| moved_locations(place, moved)).collect();
+            if moved.removes_source {
+                places.retain(|place| !place.root().is_some_and(|root| !moved.new_paths(root).is_empty()));
+            }
+            for place in new {
+                add_location(places, place);
             }
         }
     }
 
     /// Returns where the packages that a command installs may lie.
     pub(super) fn locations_for_command(&self, at: LocatedCommand<'_>) -> Vec<PackageLocation> {
-        let words: Vec<&str> = at.command.words.iter().filter_map(Word::known).collect();
-        if let Some(folder) = downloaded_archive_folder(at.command, at.knowledge) {
+        let words: Vec<&str> = at.step.command.words.iter().filter_map(Word::known).collect();
+        if let Some(folder) = downloaded_archive_folder(at.step.command, at.knowledge) {
             let inside = at.resolve_path(folder).map(PackageLocation::Prefix);
-            let file = download_path(at.command, at.folder).map(PackageLocation::Prefix);
+            let file = download_path(at.step.command, at.step.folder).map(PackageLocation::Prefix);
             return std::iter::once(PackageLocation::Named(folder)).chain(inside).chain(file).collect();
         }
         let path = |long: &str, short: &str| option_value(&words, long, short).and_then(|path| at.resolve_path(path));
@@ -369,92 +359,54 @@ fn first_environment_on_path(at: LocatedCommand<'_>) -> Option<String> {
     first.strip_suffix("/bin").map(str::to_owned)
 }
 
-/// The source of a copied, packed, unpacked or cloned environment.
-pub(super) enum MoveSource {
-    /// A folder, or an archive of a folder.
-    Path(String),
-    /// A conda environment, by its name.
-    Env(String),
+/// Adds a location that is not in the list yet.
+fn add_location(places: &mut Vec<PackageLocation>, place: PackageLocation) {
+    if !places.contains(&place) && places.len() < MAX_LOCATIONS {
+        places.push(place);
+    }
 }
 
-/// Returns the sources that a command copies, packs, unpacks or clones, each with its destination.
-fn find_package_moves(
+/// Returns the locations of packages of `place` after a command has copied or moved them.
+fn moved_locations(place: &PackageLocation, moved: &PossibleMove) -> Vec<PackageLocation> {
+    let whole = place.root().map_or_else(Vec::new, |root| moved.new_paths(root));
+    if !whole.is_empty() {
+        return whole.into_iter().map(|root| place.with_root(root)).collect();
+    }
+    let is_package_folder = moved.from.trim_end_matches("/*").ends_with("-packages");
+    let part = |to: &String| {
+        if is_package_folder { PackageLocation::Flat(to.clone()) } else { PackageLocation::Prefix(to.clone()) }
+    };
+    moved.to.iter().map(part).collect()
+}
+
+/// Returns the environment that a conda command packs or clones, and where it puts it.
+fn conda_copy(
     words: &[&str],
     plain: &[&str],
     at: LocatedCommand<'_>,
     entered: Option<&PackageLocation>,
-) -> Vec<(MoveSource, PackageLocation)> {
-    let Some((first, arguments)) = plain.split_first() else { return Vec::new() };
+) -> Option<(PackageLocation, PackageLocation)> {
+    let (first, arguments) = plain.split_first()?;
     let program = first.rsplit('/').next().unwrap_or(first);
-    let path = |long: &str, short: &str| option_value(words, long, short).and_then(|path| at.resolve_path(path));
-    let from = |place: Option<PackageLocation>| match place {
-        Some(PackageLocation::Prefix(root)) => at.resolve_path(&root).map(MoveSource::Path),
-        Some(PackageLocation::Env(name)) => Some(MoveSource::Env(name)),
-        _ => Some(MoveSource::Env("base".to_owned())),
+    let resolve = |place: PackageLocation| match place {
+        PackageLocation::Prefix(root) => at.resolve_path(&root).map(PackageLocation::Prefix),
+        place => Some(place),
     };
-    match program {
-        "cp" | "mv" | "rsync" => {
-            let Some((to, sources)) = arguments.split_last() else { return Vec::new() };
-            let Some(to) = at.resolve_path(to) else { return Vec::new() };
-            let one = |source: &&str| {
-                let source = at.resolve_path(source.trim_end_matches("/."))?;
-                let name = source.rsplit('/').next().unwrap_or_default().to_owned();
-                // Whether the folder was there before decides between the two.
-                let places = [to.clone(), format!("{to}/{name}")];
-                Some(places.map(|to| (MoveSource::Path(source.clone()), PackageLocation::Prefix(to))))
-            };
-            sources.iter().filter_map(one).flatten().collect()
-        }
-        "unzip" => {
-            let to = path("", "-d").or_else(|| at.resolve_path("."));
-            let file = arguments.first().and_then(|file| at.resolve_path(file));
-            file.map(MoveSource::Path).zip(to.map(PackageLocation::Prefix)).into_iter().collect()
-        }
-        "tar" | "bsdtar" => tar_moves(words, arguments, at),
-        _ if program == "conda-pack" || (CONDA_NAMES.contains(&program) && arguments.first() == Some(&"pack")) => {
-            let own = conda_environment_option(words).or_else(|| entered.cloned());
-            let name = match &own {
-                Some(PackageLocation::Prefix(root)) => root.rsplit('/').next().unwrap_or_default().to_owned(),
-                Some(PackageLocation::Env(name)) => name.clone(),
-                _ => "base".to_owned(),
-            };
-            let to = path("--output", "-o").or_else(|| at.resolve_path(&format!("{name}.tar.gz")));
-            from(own).zip(to.map(PackageLocation::Prefix)).into_iter().collect()
-        }
-        _ if CONDA_NAMES.contains(&program) => {
-            let source = option_value(words, "--clone", "");
-            let source = source.and_then(|name| from(Some(conda_environment(name))));
-            let to = conda_environment_option(words).and_then(|place| match place {
-                PackageLocation::Prefix(root) => at.resolve_path(&root).map(PackageLocation::Prefix),
-                other => Some(other),
-            });
-            source.zip(to).into_iter().collect()
-        }
-        _ => Vec::new(),
+    let is_conda = CONDA_NAMES.contains(&program);
+    if program == "conda-pack" || is_conda && arguments.first() == Some(&"pack") {
+        let own = conda_environment_option(words).or_else(|| entered.cloned());
+        let name = match &own {
+            Some(PackageLocation::Prefix(root)) => root.rsplit('/').next().unwrap_or_default().to_owned(),
+            Some(PackageLocation::Env(name)) => name.clone(),
+            _ => "base".to_owned(),
+        };
+        let to = option_value(words, "--output", "-o").map_or_else(|| format!("{name}.tar.gz"), str::to_owned);
+        let own = own.filter(|own| matches!(own, PackageLocation::Prefix(_) | PackageLocation::Env(_)));
+        let own = own.unwrap_or_else(|| PackageLocation::Env("base".to_owned()));
+        return Some((resolve(own)?, PackageLocation::Prefix(at.resolve_path(&to)?)));
     }
-}
-
-/// Returns the sources that `tar` packs or unpacks, each with its destination.
-fn tar_moves(words: &[&str], arguments: &[&str], at: LocatedCommand<'_>) -> Vec<(MoveSource, PackageLocation)> {
-    let first = words.get(1).copied().unwrap_or_default();
-    let letters = |word: &&str| word.strip_prefix('-').is_some_and(|word| !word.starts_with('-'));
-    let flags = || words.iter().skip(1).copied().filter(letters).chain((!first.starts_with('-')).then_some(first));
-    let has = |letter: char, long: &str| flags().any(|word| word.contains(letter)) || words.contains(&long);
-    let folder = option_value(words, "--directory", "-C");
-    let Some(there) = at.resolve_path(folder.unwrap_or(".")) else { return Vec::new() };
-    // Option letters without a dash, as in `tar xzf`, are among the arguments.
-    let arguments = if first.starts_with('-') { arguments } else { arguments.get(1..).unwrap_or_default() };
-    let mut paths = arguments.iter().copied().filter(|path| Some(*path) != folder);
-    // The archive follows the letter `f`; after letters without a dash it is the first argument.
-    let behind = words.windows(2).find(|pair| letters(&pair[0]) && pair[0].ends_with('f')).map(|pair| pair[1]);
-    let file = option_value(words, "--file", "").or(behind).or_else(|| paths.next());
-    let Some(archive) = file.and_then(|file| at.resolve_path(file)) else { return Vec::new() };
-    if has('x', "--extract") {
-        return vec![(MoveSource::Path(archive), PackageLocation::Prefix(there))];
-    }
-    let packed =
-        paths.filter(|path| Some(*path) != file && has('c', "--create")).map(|path| absolute_path(&there, path));
-    packed.map(|path| (MoveSource::Path(path), PackageLocation::Prefix(archive.clone()))).collect()
+    let source = option_value(words, "--clone", "").filter(|_| is_conda)?;
+    Some((resolve(conda_environment(source))?, resolve(conda_environment_option(words)?)?))
 }
 
 /// Returns the value of an option, after `=` or as the next argument.

@@ -3,15 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::build::{Command, Word};
-use crate::cuda::{
-    COMPAT_ROOT, CudaVersion, LIBCUDA_SONAME, TOOLKIT_ROOT, is_at_or_below, is_compat_directory, split_path,
-};
+use crate::build::{Destination, DownloadTarget, FileEffect, TransferKind, is_at_or_below_pattern};
+use crate::cuda::{COMPAT_ROOT, CudaVersion, LIBCUDA_SONAME, TOOLKIT_ROOT, is_compat_directory, split_path};
 use crate::dockerfile::CopyInstruction;
-use crate::extract::command_effects::PLAIN_EXTENSIONS;
+use crate::extract::changed_files::FileChange;
+use crate::extract::command_effects::is_plain_file;
+use crate::extract::command_step::CommandStep;
 use crate::extract::stage_files::absolute_path;
-use crate::install;
-use crate::install::CommandContext;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{Evidence, FactKey, FileKind, Observations, ObservedFile, Origin, PrintedValue, ValueState};
@@ -31,116 +29,124 @@ const TOOLKIT_PACKAGE_PART: &str = "cuda";
 /// The largest size, in bytes, of a text written to such a file.
 const MAX_TEXT_LENGTH: usize = 16 * 1024;
 
-/// The effect of one command on driver libraries and on configuration files of the dynamic loader.
-pub(super) enum LoaderFileEffect {
-    /// It has no effect on them.
-    Nothing,
-    /// It creates a symbolic link: the link, then its target.
-    Links(String, String),
-    /// It copies driver libraries: each target path with its source.
-    Brings(Vec<(String, String)>),
-    /// It creates driver libraries at these paths, if it runs.
-    Perhaps(Vec<String>),
-    /// It removes these paths.
-    Removes(Vec<String>),
-    /// It writes a text to these files.
-    Writes(Vec<String>, String),
-    /// It appends a text to these files.
-    Adds(Vec<String>, String),
-}
-
-/// Returns the effect of one command, run in `folder`, on driver libraries and loader configuration.
+/// Records what one command does to driver libraries and to configuration files of the dynamic loader.
 ///
-/// For a command that may not run, only the possible locations of driver libraries are returned.
-pub(super) fn loader_file_effect(command: &Command, folder: &str, around: &CommandContext<'_>) -> LoaderFileEffect {
-    if command.conditional {
-        let certain = Command { conditional: false, ..command.clone() };
-        return match loader_file_effect(&certain, folder, around) {
-            LoaderFileEffect::Links(link, _) => LoaderFileEffect::Perhaps(vec![link]),
-            LoaderFileEffect::Brings(files) => {
-                LoaderFileEffect::Perhaps(files.into_iter().map(|(path, _)| path).collect())
+/// `changes` are the changes of the command to files whose content is known.
+pub(super) fn record_loader_files(
+    step: CommandStep<'_>,
+    changes: &[(String, FileChange)],
+    origin: &Origin,
+    seen: &mut Observations,
+) {
+    for path in removed_paths(step) {
+        record_removal(seen, &path, step.command.conditional, origin);
+    }
+    for (path, kind) in created_driver_libraries(step) {
+        if step.command.conditional {
+            let because = Cause::CreatedByBranch { path: path.clone() };
+            record_possible_driver_library(seen, path, because, origin.clone());
+        } else {
+            record_file(seen, path, kind, origin.clone());
+        }
+    }
+    for (path, change) in changes.iter().filter(|(path, _)| is_ld_conf_path(path)) {
+        let kind = match change {
+            FileChange::Written(Ok(file)) if file.text.text().len() <= MAX_TEXT_LENGTH => {
+                FileKind::Text(file.text.text().to_owned())
             }
-            _ => LoaderFileEffect::Nothing,
+            FileChange::Written(_) if !step.command.conditional => FileKind::Present,
+            _ => continue,
         };
-    }
-    let program = command.program();
-    match program {
-        Some("ln") => {
-            return parse_library_link(command, folder)
-                .map_or(LoaderFileEffect::Nothing, |(link, target)| LoaderFileEffect::Links(link, target));
-        }
-        Some("cp" | "mv" | "install") => {
-            let moved = moved_driver_libraries(command, folder);
-            return if moved.is_empty() { LoaderFileEffect::Nothing } else { LoaderFileEffect::Brings(moved) };
-        }
-        // An option may mean that a file is not created.
-        Some("touch") if command.words.iter().filter_map(Word::known).all(|word| !word.starts_with('-')) => {
-            let created = operands(command).filter_map(|path| {
-                let path = absolute_path(folder, path);
-                Some((destination_path(split_path(&path).1, &path, false)?, path))
-            });
-            let created: Vec<_> = created.collect();
-            return if created.is_empty() { LoaderFileEffect::Nothing } else { LoaderFileEffect::Brings(created) };
-        }
-        Some("rm" | "unlink") => {
-            return LoaderFileEffect::Removes(operands(command).map(|path| absolute_path(folder, path)).collect());
-        }
-        _ => {}
-    }
-    let tee = program == Some("tee");
-    let appends = command.appends || (tee && command.words.iter().any(|word| word.known() == Some("-a")));
-    let named = operands(command).filter(|_| tee);
-    let paths = command.writes.iter().filter_map(Word::known).chain(named).map(|path| absolute_path(folder, path));
-    let paths: Vec<String> = paths.filter(|path| is_ld_conf_path(path)).collect();
-    if paths.is_empty() {
-        return LoaderFileEffect::Nothing;
-    }
-    match install::standard_output(command, around) {
-        Ok(parts) if parts.iter().map(|part| part.text.text().len()).sum::<usize>() <= MAX_TEXT_LENGTH => {
-            let text = parts.iter().map(|part| part.text.text()).collect();
-            if appends { LoaderFileEffect::Adds(paths, text) } else { LoaderFileEffect::Writes(paths, text) }
-        }
-        _ => LoaderFileEffect::Nothing,
+        record_file(seen, path.clone(), kind, origin.clone());
     }
 }
 
-/// Records the effect of a command in the observations.
-pub(super) fn record_loader_file_effect(says: LoaderFileEffect, origin: Origin, seen: &mut Observations) {
-    match says {
-        LoaderFileEffect::Nothing => {}
-        LoaderFileEffect::Links(link, target) => record_file(seen, link, FileKind::Link(target), origin),
-        LoaderFileEffect::Brings(libraries) => {
-            for (path, source) in libraries {
+/// Returns the paths that a command removes or moves away, which may be patterns.
+fn removed_paths(step: CommandStep<'_>) -> Vec<String> {
+    match step.effect {
+        FileEffect::Transfer { kind: TransferKind::Move, sources, .. } => {
+            sources.iter().filter_map(|source| step.absolute(source)).collect()
+        }
+        _ => step.removed_paths(),
+    }
+}
+
+/// Returns the driver libraries that a command copies, moves, links, creates or downloads, by their file names.
+fn created_driver_libraries(step: CommandStep<'_>) -> Vec<(String, FileKind)> {
+    match step.effect {
+        FileEffect::Transfer { kind, sources, to, .. } => {
+            let transferred = sources.iter().filter_map(|source| {
+                let from = source.text.as_deref()?;
+                let path = transferred_library_path(to, from, step)?;
                 // A stub stays one wherever it lies.
-                let stub = source.contains(STUBS_FOLDER);
-                let kind = if stub { FileKind::Link(source) } else { FileKind::Present };
-                record_file(seen, path, kind, origin.clone());
-            }
-        }
-        LoaderFileEffect::Perhaps(paths) => {
-            for path in paths {
-                let because = Cause::CreatedByBranch { path: path.clone() };
-                record_possible_driver_library(seen, path, because, origin.clone());
-            }
-        }
-        LoaderFileEffect::Removes(paths) => {
-            seen.files.retain(|own, _| !paths.iter().any(|path| is_removed_by(own, path)));
-            seen.base_changes.perhaps.retain(|own, _| !paths.iter().any(|path| is_removed_by(own, path)));
-        }
-        LoaderFileEffect::Writes(paths, text) => {
-            for path in paths {
-                record_file(seen, path, FileKind::Text(text.clone()), origin.clone());
-            }
-        }
-        LoaderFileEffect::Adds(paths, text) => {
-            for path in paths {
-                let before = match seen.files.get(&path).map(|file| &file.kind) {
-                    Some(FileKind::Text(before)) if before.len() <= MAX_TEXT_LENGTH => format!("{before}\n"),
-                    _ => String::new(),
+                let file_kind = match kind {
+                    TransferKind::Link => FileKind::Link(from.to_owned()),
+                    _ if absolute_path(step.folder, from).contains(STUBS_FOLDER) => {
+                        FileKind::Link(absolute_path(step.folder, from))
+                    }
+                    _ => FileKind::Present,
                 };
-                record_file(seen, path, FileKind::Text(format!("{before}{text}")), origin.clone());
-            }
+                Some((path, file_kind))
+            });
+            transferred.collect()
         }
+        FileEffect::Create(files) => present_libraries(files.iter().filter_map(|file| step.absolute(file))),
+        FileEffect::Download { addresses, to, .. } => {
+            let downloaded = addresses.iter().filter_map(|address| match to {
+                DownloadTarget::StandardOutput => None,
+                DownloadTarget::File(file) => step.absolute(file),
+                DownloadTarget::RemoteName { folder, .. } => {
+                    let into = match folder {
+                        Some(folder) => step.absolute(folder)?,
+                        None => step.folder.to_owned(),
+                    };
+                    Some(absolute_path(&into, address.file_name()?))
+                }
+            });
+            present_libraries(downloaded)
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns those of some files that are driver libraries by their names.
+fn present_libraries(paths: impl Iterator<Item = String>) -> Vec<(String, FileKind)> {
+    let libraries = paths.filter(|path| is_driver_library_name(split_path(path).1));
+    libraries.map(|path| (path, FileKind::Present)).collect()
+}
+
+/// Returns the path of a driver library that is copied, moved or linked to a destination; `None` for any other file.
+fn transferred_library_path(to: &Destination, from: &str, step: CommandStep<'_>) -> Option<String> {
+    let name = split_path(from).1;
+    match to {
+        Destination::File(path) => {
+            let path = step.absolute(path)?;
+            is_driver_library_name(split_path(&path).1).then_some(path)
+        }
+        Destination::Folder(folder) => destination_path(name, &step.absolute(folder)?, true),
+        Destination::Path(path) => {
+            let path = step.absolute(path)?;
+            // A library may get the name of a driver library, such as a stub.
+            let renamed = is_driver_library_name(split_path(&path).1).then(|| path.clone());
+            destination_path(name, &path, false).or(renamed)
+        }
+    }
+}
+
+/// Records that a command removes a file or folder, or may do so.
+fn record_removal(seen: &mut Observations, path: &str, conditional: bool, origin: &Origin) {
+    let is_removed = |own: &str| is_at_or_below_pattern(own, path);
+    if !conditional && !path.contains('{') {
+        seen.files.retain(|own, _| !is_removed(own));
+        seen.base_changes.perhaps.retain(|own, _| !is_removed(own));
+        return;
+    }
+    let is_library = |own: &str| is_driver_library_name(split_path(own).1);
+    let removed: Vec<String> = seen.files.keys().filter(|own| is_library(own) && is_removed(own)).cloned().collect();
+    for own in removed {
+        seen.files.remove(&own);
+        let because = Cause::PerhapsRemoved { name: own.clone() };
+        record_possible_driver_library(seen, own, because, origin.clone());
     }
 }
 
@@ -169,36 +175,6 @@ pub(super) fn remove_dangling_stub_links(seen: &mut Observations) {
     });
 }
 
-/// Returns the known arguments of a command that are not options.
-fn operands(command: &Command) -> impl Iterator<Item = &str> {
-    command.words.iter().skip(1).filter_map(Word::known).filter(|word| !word.starts_with('-'))
-}
-
-/// Returns the symbolic link to a driver library that `ln` creates, and its target.
-fn parse_library_link(command: &Command, folder: &str) -> Option<(String, String)> {
-    let options = command.words.iter().skip(1).filter_map(Word::known).filter(|word| word.starts_with('-'));
-    let symbolic = options.clone().any(|word| word == "--symbolic" || (!word.starts_with("--") && word.contains('s')));
-    let plain =
-        options.clone().all(|word| !word.starts_with("--target") && (word.starts_with("--") || !word.contains('t')));
-    let words: Vec<&str> = operands(command).collect();
-    // An unknown word would be missing from the list.
-    let known = command.words.iter().all(|word| word.known().is_some());
-    let (target, link) = match words.as_slice() {
-        [target, link] => (*target, *link),
-        [target] => (*target, "."),
-        _ => return None,
-    };
-    if !symbolic || !plain || !known {
-        return None;
-    }
-    let name = split_path(target).1;
-    let path = absolute_path(folder, link);
-    // Into a directory it goes under the name of what it leads to.
-    let into = is_driver_library_name(name) && !split_path(&path).1.contains(".so");
-    let path = if into { format!("{}/{name}", path.trim_end_matches('/')) } else { path };
-    is_driver_library_name(split_path(&path).1).then(|| (path, target.to_owned()))
-}
-
 /// Whether a file name is that of a driver library.
 fn is_driver_library_name(name: &str) -> bool {
     DRIVER_LIBRARY_PREFIXES.iter().any(|library| name.starts_with(library))
@@ -208,14 +184,6 @@ fn is_driver_library_name(name: &str) -> bool {
 pub(super) fn is_ld_conf_path(path: &str) -> bool {
     let folder = path.strip_prefix(LD_CONF_FOLDER);
     path == LD_CONF || folder.is_some_and(|name| !name.contains('/') && name.strip_suffix(".conf").is_some())
-}
-
-/// Whether removing `path` (a file, a parent directory or a name pattern) removes the file `own`.
-fn is_removed_by(own: &str, path: &str) -> bool {
-    match path.strip_suffix('*') {
-        Some(head) => own.strip_prefix(head).is_some_and(|rest| !rest.contains('/')),
-        None => is_at_or_below(own, path),
-    }
 }
 
 /// Records a file of the image.
@@ -265,8 +233,7 @@ pub(super) fn possible_libcuda(copy: &CopyInstruction) -> Option<String> {
     let into = absolute_path(copy.workdir.as_deref().unwrap_or("/"), copy.destination.as_ref()?.0.known_text()?);
     let may_contain_libcuda = |source: &str| {
         let name = split_path(source.trim_end_matches('/')).1;
-        let plain = name.rsplit_once('.').is_some_and(|(_, ending)| PLAIN_EXTENSIONS.contains(&ending));
-        !plain && !name.contains(".so") && !source.starts_with("<<")
+        !is_plain_file(name) && !name.contains(".so") && !source.starts_with("<<")
     };
     let any = copy.sources.iter().any(|(source, _)| source.known_text().is_none_or(may_contain_libcuda));
     (is_compat_directory(&into) && any).then(|| format!("{}/{LIBCUDA_SONAME}", into.trim_end_matches('/')))
@@ -281,35 +248,6 @@ fn destination_path(name: &str, into: &str, folder: bool) -> Option<String> {
     let inside = pattern || folder || !is_library_path(into);
     let name = if pattern { soname_for_pattern(name) } else { name };
     Some(if inside { format!("{}/{name}", into.trim_end_matches('/')) } else { into.to_owned() })
-}
-
-/// Returns destination and source of the driver libraries that `cp`, `mv` or `install` copies, by their file names.
-fn moved_driver_libraries(command: &Command, folder: &str) -> Vec<(String, String)> {
-    // An unknown word would be missing from the list.
-    let words: Option<Vec<&str>> = command.words.iter().skip(1).map(Word::known).collect();
-    let Some(words) = words else { return Vec::new() };
-    let makes_folders = |word: &&&str| **word == "-d" || **word == "--directory";
-    let elsewhere = |word: &&&str| word.starts_with("--target") || (!word.starts_with("--") && word.contains('t'));
-    let mut options = words.iter().filter(|word| word.starts_with('-'));
-    if options.clone().any(|word| makes_folders(&word)) || options.any(|word| elsewhere(&word)) {
-        return Vec::new();
-    }
-    // `install` takes a mode, an owner and a group as words of their own.
-    let mut plain: Vec<&str> = Vec::new();
-    let mut value = false;
-    for word in words {
-        let takes = command.program() == Some("install") && matches!(word, "-m" | "-o" | "-g");
-        if !value && !word.starts_with('-') {
-            plain.push(word);
-        }
-        value = takes;
-    }
-    let Some((written, sources)) = plain.split_last() else { return Vec::new() };
-    let into = absolute_path(folder, written);
-    let inside = written.ends_with(['/', '.']) || sources.len() > 1;
-    let landed =
-        |source: &&str| Some((destination_path(split_path(source).1, &into, inside)?, absolute_path(folder, source)));
-    sources.iter().filter_map(landed).collect()
 }
 
 /// Returns the soname that stands for the files of a pattern such as `libcuda.so*`.
@@ -365,25 +303,26 @@ pub(super) fn copied_compat_package(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dockerfile::{MappedText, VariableLookup};
-    use crate::install::{MarkerEnvironment, TargetMachine};
+    use crate::dockerfile::MappedText;
+    use crate::extract::command_step::with_step;
+    use crate::install::OpenedFile;
     use crate::model::fact::InspectionDepth;
     use crate::shell::script_commands;
 
+    /// Records what the commands of a script, run in `folder`, do to driver libraries.
+    fn observe_script(script: &str, folder: &str) -> Observations {
+        let mut seen = Observations::new(InspectionDepth::Text);
+        for command in script_commands(&MappedText::contiguous(script, 0)) {
+            with_step(&command, folder, |step| {
+                record_loader_files(step, &[], &Origin::Option("--test"), &mut seen);
+            });
+        }
+        seen
+    }
+
     /// Returns the recorded files after a shell script, as text.
     fn files_after_script(script: &str) -> Vec<String> {
-        let mut seen = Observations::new(InspectionDepth::Text);
-        let lookup = |_: &str| VariableLookup::NoValue;
-        let open = |_: &str, _: &str| Err(Cause::NotCopied);
-        let environment = MarkerEnvironment { machine: TargetMachine::new("x86_64"), python: None };
-        let around = CommandContext { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
-        for command in script_commands(&MappedText::contiguous(script, 0)) {
-            record_loader_file_effect(
-                loader_file_effect(&command, "/srv", &around),
-                Origin::Option("--test"),
-                &mut seen,
-            );
-        }
+        let seen = observe_script(script, "/srv");
         let words = |kind: &FileKind| match kind {
             FileKind::Link(target) => format!("-> {target}"),
             FileKind::Text(text) => text.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("|"),
@@ -394,18 +333,13 @@ mod tests {
     }
 
     #[test]
-    fn links_of_driver_libraries_and_lists_of_directories_are_noted() {
+    fn links_of_driver_libraries_are_recorded() {
         for (script, expected) in [
             ("ln -s /a/stubs/libcuda.so /usr/lib/libcuda.so.1", "/usr/lib/libcuda.so.1 -> /a/stubs/libcuda.so"),
             ("ln -sfn libcuda.so /a/stubs/libcuda.so.1 && ldconfig", "/a/stubs/libcuda.so.1 -> libcuda.so"),
             ("ln -sf /a/stubs/libcuda.so /usr/lib64/", "/usr/lib64/libcuda.so -> /a/stubs/libcuda.so"),
+            ("ln -st /b /a/libcuda.so", "/b/libcuda.so -> /a/libcuda.so"),
             ("ln --symbolic /a/libnvidia-ml.so.1 libnvidia-ml.so.1", "/srv/libnvidia-ml.so.1 -> /a/libnvidia-ml.so.1"),
-            ("echo /a/compat > /etc/ld.so.conf.d/00-a.conf", "/etc/ld.so.conf.d/00-a.conf /a/compat"),
-            ("echo \"/a\" >> /etc/ld.so.conf; echo /b >> /etc/ld.so.conf", "/etc/ld.so.conf /a|/b"),
-            ("printf '/a\\n/b\\n' > /etc/ld.so.conf.d/a.conf", "/etc/ld.so.conf.d/a.conf /a|/b"),
-            ("printf '%s\\n' /a /b > /etc/ld.so.conf.d/a.conf", "/etc/ld.so.conf.d/a.conf /a|/b"),
-            ("echo /a | tee /etc/ld.so.conf.d/a.conf", "/etc/ld.so.conf.d/a.conf /a"),
-            ("echo -e '/a\\n/b' | tee -a /etc/ld.so.conf.d/a.conf >/dev/null", "/etc/ld.so.conf.d/a.conf /a|/b"),
         ] {
             assert_eq!(files_after_script(script), [expected], "{script}");
         }
@@ -420,6 +354,14 @@ mod tests {
             ("mv /tmp/driver/libcuda.so* /usr/lib64/", "/usr/lib64/libcuda.so.1 "),
             ("install -m 755 libnvidia-ml.so.1 /usr/lib64/", "/usr/lib64/libnvidia-ml.so.1 "),
             ("cp /a/stubs/libcuda.so /usr/lib/libcuda.so.1", "/usr/lib/libcuda.so.1 -> /a/stubs/libcuda.so"),
+            ("cp -t /usr/lib64 libcuda.so.1", "/usr/lib64/libcuda.so.1 "),
+            ("rsync -a /a/libcuda.so.1 /usr/lib64/", "/usr/lib64/libcuda.so.1 "),
+            ("curl -o /usr/lib64/libcuda.so.1 https://x.example/a", "/usr/lib64/libcuda.so.1 "),
+            ("wget -P /usr/lib64 https://x.example/libcuda.so.1", "/usr/lib64/libcuda.so.1 "),
+            ("ln /a/libcuda.so /usr/lib64/libcuda.so.1", "/usr/lib64/libcuda.so.1 "),
+            ("cp /a/vendor.so /usr/lib64/libcuda.so.1", "/usr/lib64/libcuda.so.1 "),
+            ("mv /a/libcuda.so.1 /usr/lib64/ && mv /usr/lib64/libcuda.so.1 /b/", "/b/libcuda.so.1 "),
+            ("cp /a/libcuda.so.1 /b/; if [ -n \"$A\" ]; then rm /b/libcuda.so.1; fi", "/b/libcuda.so.1 perhaps"),
             ("cp readme libcuda.so.1 /usr/lib64", "/usr/lib64/libcuda.so.1 "),
             ("if [ -n \"$A\" ]; then cp /a/libcuda.so.1 /usr/lib64/; fi", "/usr/lib64/libcuda.so.1 perhaps"),
             ("test -e /x || ln -s /a/libcuda.so.1 /usr/lib64/libcuda.so.1", "/usr/lib64/libcuda.so.1 perhaps"),
@@ -433,7 +375,6 @@ mod tests {
             "[ -n \"$A\" ] && cp libcuda.so.1 /usr/lib64/; rm -f /usr/lib64/libcuda*",
             "cp $LIB /usr/lib64/libcuda.so.1",
             "cp libcuda.so.1 $(pwd)/",
-            "cp -t /usr/lib64 libcuda.so.1",
             "install -d /usr/lib64/libcuda.so.1",
             "cp libcuda.so.1 /usr/lib64/ && rm /usr/lib64/libcuda.so.1",
             "echo cp libcuda.so.1 /usr/lib64/",
@@ -448,39 +389,52 @@ mod tests {
             "ln -s /a/libcuda.so /b/libcuda.so.1 && rm -f /b/libcuda.so.1",
             "ln -s /a/libcuda.so /b/libcuda.so.1 && rm -rf /b",
             "ln -s /a/libcuda.so /b/libcuda.so.1 && rm /b/libcuda*",
-            "ln /a/libcuda.so /b/libcuda.so.1",
+            "ln -s /a/libcuda.so /b/libcuda.so.1 && rm /b/libcuda.so.?",
+            "ln -s /a/libcuda.so /usr/lib/x/libcuda.so.1 && rm /usr/lib/*/libcuda.so.1",
             "ln -s /usr/local/cuda-12.4 /usr/local/cuda",
             "ln -s /usr/bin/python3 /usr/bin/python",
-            "ln -st /b /a/libcuda.so",
             "ln -s $(pwd)/libcuda.so /b/libcuda.so.1",
-            "echo /a > /etc/ld.so.conf.d/a.txt",
-            "echo /a > /etc/ld.so.conf.d/deeper/a.conf",
-            "echo /a",
-            "echo $(pwd) > /etc/ld.so.conf.d/a.conf",
-            "echo /a > /etc/ld.so.conf.d/a.conf && rm /etc/ld.so.conf.d/*",
-            "echo /a; true; tee /etc/ld.so.conf.d/a.conf",
-            "if [ -d /a ]; then echo /a > /etc/ld.so.conf.d/a.conf; fi",
         ] {
             assert_eq!(files_after_script(script), Vec::<String>::new(), "{script}");
         }
     }
 
     #[test]
+    fn configuration_files_of_the_loader_have_their_new_content() {
+        let text = |text: &str| Ok(OpenedFile::new(None, "", MappedText::contiguous(text, 0)));
+        let written = |content| FileChange::Written(content);
+        let (conf, unknown) = ("/etc/ld.so.conf.d/a.conf", || Err(Cause::WrittenByCommand));
+        for (script, path, change, expected) in [
+            ("x", conf, written(text("/a\n/b\n")), Some("/a\n/b\n")),
+            ("x", "/etc/ld.so.conf", written(text("/a")), Some("/a")),
+            // What a program writes is unknown, and the old text is gone.
+            ("x", conf, written(unknown()), None),
+            ("if [ -n \"$A\" ]; then x; fi", conf, written(unknown()), Some("/old")),
+            ("x", "/etc/ld.so.conf.d/a.txt", written(text("/a")), Some("/old")),
+            ("x", "/etc/ld.so.conf.d/deeper/a.conf", written(text("/a")), Some("/old")),
+            ("rm /etc/ld.so.conf.d/*", "/x", written(text("/a")), None),
+        ] {
+            let mut seen = Observations::new(InspectionDepth::Text);
+            let origin = Origin::Option("--test");
+            record_file(&mut seen, conf.to_owned(), FileKind::Text("/old".to_owned()), origin.clone());
+            for command in script_commands(&MappedText::contiguous(script, 0)) {
+                let changes = [(path.to_owned(), change.clone())];
+                with_step(&command, "/", |step| record_loader_files(step, &changes, &origin, &mut seen));
+            }
+            let place = if path == "/etc/ld.so.conf" { path } else { conf };
+            let found = match seen.files.get(place).map(|file| &file.kind) {
+                Some(FileKind::Text(text)) => Some(text.as_str()),
+                _ => None,
+            };
+            assert_eq!(found, expected, "{script} {path}");
+            assert!(!seen.files.contains_key("/etc/ld.so.conf.d/a.txt"));
+        }
+    }
+
+    #[test]
     fn a_link_to_stubs_that_nothing_provides_is_removed() {
         let of = |script: &str, package: Option<&str>| {
-            let mut seen = Observations::new(InspectionDepth::Text);
-            let lookup = |_: &str| VariableLookup::NoValue;
-            let open = |_: &str, _: &str| Err(Cause::NotCopied);
-            let (environment, knowledge) =
-                (MarkerEnvironment { machine: TargetMachine::new("x86_64"), python: None }, Knowledge::built_in());
-            let around = CommandContext { lookup: &lookup, open: &open, environment, knowledge };
-            for command in script_commands(&MappedText::contiguous(script, 0)) {
-                record_loader_file_effect(
-                    loader_file_effect(&command, "/", &around),
-                    Origin::Option("--test"),
-                    &mut seen,
-                );
-            }
+            let mut seen = observe_script(script, "/");
             if let Some(name) = package {
                 let version = crate::model::package::PackageVersion::any();
                 let fact = crate::model::fact::FactId(0);
@@ -503,7 +457,6 @@ mod tests {
         assert_eq!(of(stubs, Some("nvidia-cuda-toolkit")), 1);
         assert_eq!(of(&format!("cp /x/libcuda.so /c/stubs/ && {stubs}"), None), 2);
         assert_eq!(of("ln -s /c/lib/libcuda.so /c/lib/libcuda.so.1", None), 1);
-        assert_eq!(of("echo /c/stubs > /etc/ld.so.conf.d/a.conf", None), 1);
     }
 }
 

@@ -3,13 +3,15 @@
 //!
 //! The tables state which installers a base lacks. One command, file or variable that may bring one is enough for silence.
 
-use crate::build::{Command, Word};
+use crate::build::{Command, FileEffect, Word};
 use crate::dockerfile::{
     BaseKind, CopyInstruction, Instruction, InstructionKind, MappedText, RunInstruction, parse_name_value_pairs,
 };
+use crate::extract::build_host_queries;
+use crate::extract::command_effects::is_plain_file;
 use crate::extract::command_reader::CommandReader;
+use crate::extract::command_step::CommandStep;
 use crate::extract::stage_files::absolute_path;
-use crate::extract::{build_host_queries, command_effects};
 use crate::install::python_version_of_program;
 use crate::knowledge::ImageInstallersRow;
 use crate::model::fact::{BuildMachineQuery, Evidence, FactKey, Origin, PrintedValue, ValueState};
@@ -20,8 +22,8 @@ const SYSTEM_INSTALLERS: &[&str] = &["apk", "apt", "apt-get", "dnf", "microdnf",
 const INSTALL_VERBS: &[&str] = &["add", "install"];
 /// The subcommands by which they install no new package.
 const MAINTENANCE_VERBS: &[&str] = &["autoclean", "autoremove", "clean", "purge", "remove", "update"];
-/// Commands that add no program to a directory of PATH.
-const HARMLESS_COMMANDS: &[&str] = &["git", "ldconfig", "locale-gen", "sed"];
+/// Programs that change files, but add no program to a directory of PATH.
+const HARMLESS_PROGRAMS: &[&str] = &["git", "sed"];
 /// Commands that create links to programs.
 const LINK_COMMANDS: &[&str] = &["ln", "update-alternatives"];
 /// Directories that are in the PATH of every image.
@@ -40,10 +42,11 @@ const MOUNTS_WITHOUT_PROGRAMS: &[&str] = &["cache", "secret", "ssh", "tmpfs"];
 /// Records the installer that one command of a RUN calls, if it is certainly missing.
 pub(super) fn record_missing_installer(
     reader: &mut CommandReader<'_>,
-    command: &Command,
+    step: CommandStep<'_>,
     run: &RunInstruction,
     depth: usize,
 ) {
+    let command = step.command;
     if reader.state.any_installer {
         return;
     }
@@ -51,7 +54,7 @@ pub(super) fn record_missing_installer(
     let Some(row) = reader.knowledge.installers_of_repository(&base.familiar_name()) else { return };
     let absent = |name: &&'static str| row.lacks.contains(name) && !reader.state.installers.contains(name);
     let missing = called_installer(command).filter(absent);
-    match provided_installers(reader, command) {
+    match provided_installers(reader, step) {
         Some(installers) => {
             reader.state.installers.extend(installers);
             reader.state.any_installer = missing.is_some();
@@ -103,7 +106,8 @@ fn is_name_with_version(program: &str, name: &str) -> bool {
 }
 
 /// Returns the installers that a command adds to the image; `None` if it may add any.
-fn provided_installers(reader: &CommandReader<'_>, command: &Command) -> Option<Vec<&'static str>> {
+fn provided_installers(reader: &CommandReader<'_>, step: CommandStep<'_>) -> Option<Vec<&'static str>> {
+    let command = step.command;
     let program = command.program()?;
     if SYSTEM_INSTALLERS.contains(&program) {
         let words = command.words.iter().skip(1).map(|word| word.known().unwrap_or("?"));
@@ -119,7 +123,21 @@ fn provided_installers(reader: &CommandReader<'_>, command: &Command) -> Option<
         let all: Option<Vec<&[&str]>> = words.map(installers).collect();
         return all.filter(|_| INSTALL_VERBS.contains(&verb)).map(|all| all.concat());
     }
-    let idle = command_effects::is_harmless(program) || HARMLESS_COMMANDS.contains(&program);
+    let idle = match step.effect {
+        // An activated environment has installers of its own.
+        FileEffect::Nothing if matches!(program, "." | "source") => false,
+        FileEffect::Nothing
+        | FileEffect::Remove(_)
+        | FileEffect::MakeDirectory(_)
+        | FileEffect::Create(_)
+        | FileEffect::Pack { .. }
+        | FileEffect::Clone { .. } => true,
+        FileEffect::Write(_) | FileEffect::Unknown => HARMLESS_PROGRAMS.contains(&program),
+        FileEffect::Packages
+        | FileEffect::Transfer { .. }
+        | FileEffect::Download { .. }
+        | FileEffect::Unpack { .. } => false,
+    };
     let links = || LINK_COMMANDS.contains(&program) && links_no_installer(&reader.folder, command);
     (command.writes.is_empty() && (idle || links())).then(Vec::new)
 }
@@ -219,10 +237,7 @@ fn is_mount_without_programs(mount: &str, folder: &str, row: &ImageInstallersRow
 
 /// Whether a COPY or ADD may add an installer: its source is an image, or its destination a program directory.
 fn may_copy_installer(copy: &CopyInstruction, row: &ImageInstallersRow) -> bool {
-    let plain = |source: &str| {
-        source.rsplit_once('.').is_some_and(|(_, ending)| command_effects::PLAIN_EXTENSIONS.contains(&ending))
-    };
-    if copy.from.is_none() && copy.sources.iter().all(|(source, _)| source.known_text().is_some_and(plain)) {
+    if copy.from.is_none() && copy.sources.iter().all(|(source, _)| source.known_text().is_some_and(is_plain_file)) {
         return false;
     }
     let to = copy.destination.as_ref().and_then(|(path, _)| path.known_text());

@@ -10,6 +10,7 @@ mod built_image;
 mod changed_files;
 mod command_effects;
 mod command_reader;
+mod command_step;
 mod compiled_programs;
 mod copied_programs;
 mod copied_toolkit;

@@ -19,6 +19,26 @@ pub(super) enum PackageLocation {
     Env(String),
 }
 
+impl PackageLocation {
+    /// Returns the path of the directory, if it is known.
+    pub(super) fn root(&self) -> Option<&str> {
+        match self {
+            Self::Prefix(root) | Self::Flat(root) | Self::CustomRoot(root) | Self::Within(root) => Some(root),
+            Self::Named(_) | Self::Env(_) => None,
+        }
+    }
+
+    /// Returns the same kind of location at another path.
+    pub(super) fn with_root(&self, root: String) -> Self {
+        match self {
+            Self::Flat(_) => Self::Flat(root),
+            Self::CustomRoot(_) => Self::CustomRoot(root),
+            Self::Within(_) => Self::Within(root),
+            Self::Prefix(_) | Self::Named(_) | Self::Env(_) => Self::Prefix(root),
+        }
+    }
+}
+
 /// Roots of the default Python environment; which one applies depends on the base image.
 const DEFAULT_ROOTS: &[&str] = &["/usr/local", "/opt/conda"];
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::build::{Command, FileEffect, Word};
 use crate::dockerfile::{BaseKind, RunInstruction, VariableLookup};
 use crate::extract::command_reader::CommandReader;
+use crate::extract::command_step::CommandStep;
 use crate::extract::virtual_environments::parse_python_version;
 use crate::install;
 use crate::knowledge::{How, Knowledge};
@@ -71,13 +72,15 @@ pub(super) fn python_of_base(base: &BaseKind, knowledge: Knowledge) -> Option<&'
 }
 
 /// Whether a command adds or selects a Python other than that of the base image.
-pub(super) fn may_change_python(command: &Command) -> bool {
+pub(super) fn may_change_python(step: CommandStep<'_>) -> bool {
+    let command = step.command;
     let chosen = |word: &&str| matches!(*word, "python" | "venv" | "sync" | "run") || word.starts_with("--python");
-    may_add_python(command) || is_uv_command(command) && known_arguments(command).skip(1).any(|word| chosen(&word))
+    may_add_python(step) || is_uv_command(command) && known_arguments(command).skip(1).any(|word| chosen(&word))
 }
 
 /// Whether a command adds a Python, or an environment with one, that uv may prefer to the present one.
-pub(super) fn may_add_python(command: &Command) -> bool {
+pub(super) fn may_add_python(step: CommandStep<'_>) -> bool {
+    let command = step.command;
     let tool = |word: &str| {
         let plain = !word.bytes().any(|byte| byte.is_ascii_uppercase());
         let word = if plain { Cow::Borrowed(word) } else { Cow::Owned(word.to_ascii_lowercase()) };
@@ -85,8 +88,7 @@ pub(super) fn may_add_python(command: &Command) -> bool {
     };
     let chosen =
         |word: &str| matches!(word, "python" | "venv" | "--managed-python" | "-p") || word.starts_with("--python");
-    let only_changes_folders =
-        matches!(FileEffect::of_command(command), FileEffect::Remove(_) | FileEffect::MakeDirectory(_));
+    let only_changes_folders = matches!(step.effect, FileEffect::Remove(_) | FileEffect::MakeDirectory(_));
     (!only_changes_folders && known_arguments(command).any(tool))
         || (is_uv_command(command) && known_arguments(command).skip(1).any(chosen))
 }

@@ -1,11 +1,13 @@
 //! Packages that commands remove: by an installer, or by `rm` of their folders.
 
-use crate::build::{Command, Word};
+use crate::build::{Command, FileEffect, TransferKind};
+use crate::cuda::is_at_or_below;
 use crate::dockerfile::{BaseKind, ShellPattern};
 use crate::extract::active_python::PythonLocation;
 use crate::extract::command_reader::CommandReader;
+use crate::extract::command_step::CommandStep;
+use crate::extract::package_locations::{PackageLocation, is_package_copied};
 use crate::extract::stage_copies::is_without_frameworks;
-use crate::extract::stage_files::absolute_path;
 use crate::install::InstallEffects;
 use crate::model::cause::Cause;
 use crate::model::fact::{Evidence, FactKey, Observations, Origin, PrintedValue, ValueState};
@@ -82,34 +84,43 @@ impl CommandReader<'_> {
         self.seen.packages.push(ObservedPackage { conditional: Some(why), command: self.seen.commands, ..possible });
     }
 
-    /// Marks frameworks as possibly absent if a command removes their folder in the packages of Python, or all of these.
-    pub(super) fn record_removed_modules(&mut self, command: &Command) {
-        if command.program() != Some("rm") {
-            return;
-        }
-        let words: Vec<String> = command
-            .words
-            .iter()
-            .skip(1)
-            .filter_map(Word::known)
-            .map(|word| absolute_path(&self.folder, word))
-            .collect();
-        for path in words {
-            let path = path.trim_end_matches('/');
-            let module = if path.ends_with("-packages") {
-                "*"
-            } else {
-                path.rsplit_once("-packages/").map_or("", |(_, module)| module)
+    /// Marks frameworks as possibly absent if a command removes or moves the folders in which they lie.
+    pub(super) fn record_removed_packages(&mut self, step: CommandStep<'_>) {
+        let (paths, moves) = match step.effect {
+            FileEffect::Transfer { kind: TransferKind::Move, sources, .. } => {
+                (sources.iter().filter_map(|source| step.absolute(source)).collect(), true)
+            }
+            _ => (step.removed_paths(), false),
+        };
+        for path in paths {
+            let module = ShellPattern::compile(removed_module(&path)).filter(|_| !removed_module(&path).is_empty());
+            let is_removed_module = |name: &str| {
+                module.as_ref().is_some_and(|module| module.matches(&name.replace('-', "_")) == Some(true))
             };
-            let Some(pattern) = ShellPattern::compile(module).filter(|_| !module.is_empty()) else { continue };
+            let locations = &self.state.locations;
             let is_removed = |package: &ObservedPackage| {
-                package.requirement.manager == PackageManager::Pip
-                    && self.knowledge.framework(&package.requirement.name).is_some()
-                    && pattern.matches(&package.requirement.name.replace('-', "_")) == Some(true)
+                let (manager, name) = (package.requirement.manager, &package.requirement.name);
+                // Below a folder of packages, the name decides. A whole environment that is moved keeps its packages.
+                let is_in = |place: &PackageLocation| {
+                    let is_moved = moves && place.root().is_some_and(|root| is_at_or_below(root, &path));
+                    !is_moved && is_package_copied(&path, manager, name, std::slice::from_ref(place))
+                };
+                let is_installed_there =
+                    || !path.contains("-packages/") && locations.package_locations(package.fact).iter().any(is_in);
+                manager != PackageManager::System
+                    && self.knowledge.framework(name).is_some()
+                    && (manager == PackageManager::Pip && is_removed_module(name) || is_installed_there())
             };
             for package in self.seen.packages.iter_mut().filter(|package| is_removed(package)) {
-                package.conditional.get_or_insert_with(|| Cause::ModuleRemoved { path: path.to_owned() });
+                package.conditional.get_or_insert_with(|| Cause::ModuleRemoved { path: path.clone() });
             }
         }
     }
+}
+
+/// Returns the module that the removal of a path removes: a name or pattern below a folder of packages, `*` for such a
+/// folder; empty if the path is none of them.
+fn removed_module(path: &str) -> &str {
+    let path = path.trim_end_matches('/');
+    if path.ends_with("-packages") { "*" } else { path.rsplit_once("-packages/").map_or("", |(_, module)| module) }
 }

@@ -8,8 +8,9 @@ use crate::extract::active_python::PythonLocation;
 use crate::extract::changed_files::transferred_paths;
 use crate::extract::command_effects::{MAX_REPEATS, UnknownAdditions, limit_installs_per_package, observe_package};
 use crate::extract::command_reader::{CommandReader, StageState, UNKNOWN_FOLDER};
+use crate::extract::command_step::{CommandStep, LocatedCommand};
 use crate::extract::gpu_dependencies::find_gpu_dependencies;
-use crate::extract::install_locations::{LocatedCommand, SYSTEM_BIN_FOLDERS, option_value};
+use crate::extract::install_locations::{SYSTEM_BIN_FOLDERS, option_value};
 use crate::extract::makefile::{Makefile, MakefileContext};
 use crate::extract::package_locations::{PackageLocation, default_locations};
 use crate::extract::python_version::RequestedPython;
@@ -133,36 +134,40 @@ impl CommandReader<'_> {
         if command.cut {
             self.record_skipped_commands(command, &Cause::ScriptTooLarge);
         }
-        missing_installer::record_missing_installer(self, command, run, depth);
+        let folder = self.folder.clone();
+        let effect = FileEffect::of_command(command);
+        let transfers = transferred_paths(&effect, &folder, &|path| self.is_known_folder(path, run));
+        let step = CommandStep { command, folder: &folder, effect: &effect, transfers: &transfers };
+        missing_installer::record_missing_installer(self, step, run, depth);
         self.seen.other_python = self.seen.other_python
-            || (python_version::may_change_python(command) && !python_version::uses_image_python(self, command, run));
-        self.state.environments.record_command(command, &self.folder);
+            || (python_version::may_change_python(step) && !python_version::uses_image_python(self, command, run));
+        self.state.environments.record_command(step);
         if command.program() == Some("cd") {
             return;
         }
         self.seen.base_changes.builds_for_gpus |= compiled_programs::is_gpu_compilation(command);
         if self.seen.base_changes.unpackaged.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
-            self.seen
-                .base_changes
-                .unpackaged
-                .extend(unpackaged_files::unpackaged_files_of_command(command, &self.folder));
+            self.seen.base_changes.unpackaged.extend(unpackaged_files::unpackaged_files_of_command(step));
         }
-        self.state.locations.record_command(
-            LocatedCommand { command, run, folder: &self.folder, knowledge: self.knowledge },
-            &self.seen.packages,
-        );
+        let located = LocatedCommand { step, run, knowledge: self.knowledge };
+        self.record_removed_packages(step);
+        let moves = located.possible_moves();
+        self.state.locations.record_command(located, &moves, &self.seen.packages);
+        for program in &mut self.state.programs {
+            program.record_moves(&moves);
+        }
+        self.state.linked_programs.extend(step.linked_programs());
         self.record_unpacked_environment(command);
         self.record_downloaded_script(command);
         self.record_python_code(command, run);
-        self.record_removed_modules(command);
         if self.apply_pip_config(command) || self.read_script(command, run, depth) {
             return;
         }
-        self.record_file_changes(command, run);
+        self.record_file_changes(step, run);
         self.read_make_command(command, run, depth);
         let read = self.parse_installs(command, run);
-        self.record_side_effects(command, run, depth, &read);
-        self.record_installs(command, run, read);
+        self.record_side_effects(located, depth, &read);
+        self.record_installs(located, read);
     }
 
     /// Drops packages that a command names in too many variants or beyond the limit, with a note.
@@ -241,17 +246,11 @@ impl CommandReader<'_> {
     }
 
     /// Records what a command sets, writes, downloads and queries besides its installs.
-    fn record_side_effects(&mut self, command: &Command, run: &RunInstruction, depth: usize, read: &CommandInstalls) {
+    fn record_side_effects(&mut self, at: LocatedCommand<'_>, depth: usize, read: &CommandInstalls) {
+        let LocatedCommand { step, run, .. } = at;
+        let command = step.command;
         let environment = MarkerEnvironment { machine: self.machine, python: read.python.as_deref() };
-        let open = |folder: &str, path: &str| self.open_image_file(folder, path, run);
         let lookup = |name: &str| self.state.lookup(run, name);
-        let around = CommandContext { lookup: &lookup, open: &open, environment, knowledge: self.knowledge };
-        let says = loader_files::loader_file_effect(command, &self.folder, &around);
-        loader_files::record_loader_file_effect(
-            says,
-            Origin::File { source: self.source, span: command.span },
-            self.seen,
-        );
         if depth == 0 {
             build_host_queries::record_build_host_query(
                 command,
@@ -270,29 +269,33 @@ impl CommandReader<'_> {
             knowledge: self.knowledge,
         };
         arch_lists::record_arch_lists(command, &at, &lookup, self.seen);
-        self.state.other_toolkit |= arch_lists::runs_toolkit_installer(command);
-        let is_folder = |path: &str| self.is_known_folder(path, run);
-        let transfers = transferred_paths(&FileEffect::of_command(command), &self.folder, &is_folder);
-        record_changed_files(self, command, run, &environment);
+        self.state.other_toolkit |= arch_lists::runs_toolkit_installer(step);
+        let changes = record_changed_files(self, step, run, &environment);
+        let origin = Origin::File { source: self.source, span: command.span };
+        loader_files::record_loader_files(step, &changes, &origin, self.seen);
         self.state.other_python = self.state.other_python
-            || (python_version::may_add_python(command) && !python_version::uses_image_python(self, command, run));
-        self.state.fetched.record_command(command, &self.folder, &transfers);
-        self.state.cloned.record_command(command, &self.folder, &transfers);
+            || (python_version::may_add_python(step) && !python_version::uses_image_python(self, command, run));
+        self.state.fetched.record_command(step);
+        self.state.cloned.record_command(step);
         self.state.programs.extend(compiled_programs::parse_link_command(command, &self.folder, self.source));
     }
 
     /// Records what a command installs, after what it removes.
-    fn record_installs(&mut self, command: &Command, run: &RunInstruction, read: CommandInstalls) {
+    fn record_installs(&mut self, at: LocatedCommand<'_>, read: CommandInstalls) {
+        let command = at.step.command;
         let CommandInstalls { mut found, compiled, named, separate_environment, home, left_out, .. } = read;
         for note in left_out {
             self.add_note(note);
         }
         self.state.wheels.record_command(&mut found, &self.folder, self.source);
-        let strange = compiled.is_some() || !command_effects::is_fully_known(command, &found, self.knowledge);
-        let beyond =
-            if command_effects::is_linking(command) { UnknownAdditions::Links } else { UnknownAdditions::Files };
-        self.state.unknown_additions =
-            self.state.unknown_additions.max(if strange { beyond } else { UnknownAdditions::Nothing });
+        let added = match command_effects::added_files(at.step) {
+            _ if compiled.is_some() => UnknownAdditions::Files,
+            UnknownAdditions::Files if command_effects::are_packages_known(command, &found, self.knowledge) => {
+                UnknownAdditions::Nothing
+            }
+            added => added,
+        };
+        self.state.unknown_additions = self.state.unknown_additions.max(added);
         if !install::is_system_package_command(command)
             && command_effects::may_install_more(command, &found, self.knowledge)
         {
@@ -308,12 +311,7 @@ impl CommandReader<'_> {
         self.limit_packages(&mut found, tag.as_deref(), command.span);
         let (lists, sources) = (found.files.is_empty() && found.unresolved.is_empty(), found.sources.is_empty());
         let empty = found.packages.is_empty() && compiled.is_none() && lists && sources;
-        let at = LocatedCommand {
-            command: named.as_ref().unwrap_or(command),
-            run,
-            folder: &self.folder,
-            knowledge: self.knowledge,
-        };
+        let at = LocatedCommand { step: CommandStep { command: named.as_ref().unwrap_or(command), ..at.step }, ..at };
         let mut places = if empty { Vec::new() } else { self.state.locations.locations_for_command(at) };
         // An environment that the command finds by itself, such as the `.venv` of uv.
         if let Some(PythonLocation::Environment { folder, .. }) = &home

@@ -1,9 +1,9 @@
 //! Files, folders and archives that COPY instructions and commands add to an image without a package.
 
-use crate::build::{Command, Destination, FileEffect, Operand, TransferKind, Word};
-use crate::cuda::split_path;
+use crate::build::{Destination, FileEffect, TransferKind, Word};
 use crate::dockerfile::CopyInstruction;
-use crate::extract::command_effects::PLAIN_EXTENSIONS;
+use crate::extract::command_effects::is_plain_file;
+use crate::extract::command_step::CommandStep;
 use crate::extract::stage_files::{absolute_path, strip_folder};
 use crate::model::fact::UnpackagedFiles;
 use crate::model::reference::ImageReference;
@@ -20,31 +20,31 @@ pub(super) fn unpackaged_files_of_copy(copy: &CopyInstruction, image: Option<&Im
     let to = copy.destination.as_ref().and_then(|(path, _)| path.known_text());
     let to = to.map(|path| absolute_path(&copy.folder, path));
     let sources =
-        copy.sources.iter().filter_map(|(source, _)| source.known_text()).filter(|source| !is_text_file(source));
+        copy.sources.iter().filter_map(|(source, _)| source.known_text()).filter(|source| !is_plain_file(source));
     let image = image.map(ToString::to_string);
     sources.map(|source| UnpackagedFiles { source: source.to_owned(), to: to.clone(), image: image.clone() }).collect()
 }
 
-/// Returns the unpackaged files that one command, run in `folder`, adds.
-pub(super) fn unpackaged_files_of_command(command: &Command, folder: &str) -> Vec<UnpackagedFiles> {
+/// Returns the unpackaged files that one command adds.
+pub(super) fn unpackaged_files_of_command(step: CommandStep<'_>) -> Vec<UnpackagedFiles> {
+    let command = step.command;
     let Some(program) = command.program() else { return Vec::new() };
-    let absolute = |operand: &Operand| operand.text.as_deref().map(|path| absolute_path(folder, path));
     let unpackaged_file = |source: String, to: Option<String>| UnpackagedFiles { source, to, image: None };
-    match FileEffect::of_command(command) {
+    match step.effect {
         FileEffect::Transfer { kind: TransferKind::Copy | TransferKind::Move, sources, to, .. } => {
-            let (Destination::Folder(to) | Destination::Path(to) | Destination::File(to)) = &to;
-            let to = absolute(to);
-            let sources = sources.into_iter().filter_map(|source| source.text);
-            let binary = sources.filter(|source| !is_text_file(source));
+            let (Destination::Folder(to) | Destination::Path(to) | Destination::File(to)) = to;
+            let to = step.absolute(to);
+            let sources = sources.iter().filter_map(|source| source.text.clone());
+            let binary = sources.filter(|source| !is_plain_file(source));
             binary.map(|source| unpackaged_file(source, to.clone())).collect()
         }
         FileEffect::Unpack { archive, folder: into } => {
-            let to = into.as_ref().map_or_else(|| Some(folder.to_owned()), absolute);
+            let to = into.as_ref().map_or_else(|| Some(step.folder.to_owned()), |into| step.absolute(into));
             // Out of a pipe there is no file to name.
-            vec![unpackaged_file(archive.and_then(|archive| archive.text).unwrap_or_default(), to)]
+            vec![unpackaged_file(archive.as_ref().and_then(|archive| archive.text.clone()).unwrap_or_default(), to)]
         }
         FileEffect::Download { addresses, .. } => {
-            let addresses = addresses.into_iter().filter_map(|address| address.text);
+            let addresses = addresses.iter().filter_map(|address| address.text.clone());
             addresses.filter(|text| text.contains("://")).map(|address| unpackaged_file(address, None)).collect()
         }
         FileEffect::Unknown if FILE_PROGRAMS.contains(&program) => vec![unpackaged_file(String::new(), None)],
@@ -72,22 +72,17 @@ pub(super) fn select_copied_files(of_stage: &[UnpackagedFiles], copy: &CopyInstr
     of_stage.iter().filter(reached).cloned().collect()
 }
 
-/// Whether a file is text by its extension, so that it contains no library.
-fn is_text_file(source: &str) -> bool {
-    let name = split_path(source).1;
-    name.rsplit_once('.').is_some_and(|(_, ending)| PLAIN_EXTENSIONS.contains(&ending))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::dockerfile::MappedText;
+    use crate::extract::command_step::with_step;
     use crate::shell::script_commands;
 
     /// Returns the unpackaged files of a shell script, as text.
     fn files_of_script(script: &str) -> Vec<String> {
         let commands = script_commands(&MappedText::contiguous(script, 0));
-        let all = commands.iter().flat_map(|command| unpackaged_files_of_command(command, "/work"));
+        let all = commands.iter().flat_map(|command| with_step(command, "/work", unpackaged_files_of_command));
         all.map(|one| format!("{} > {}", one.source, one.to.unwrap_or_default())).collect()
     }
 

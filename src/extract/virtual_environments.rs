@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::build::{Command, Word};
+use crate::build::{Command, TransferKind, Word, is_at_or_below_pattern};
 use crate::dockerfile::VariableLookup;
-use crate::extract::stage_files::absolute_path;
+use crate::extract::changed_files::TransferredPath;
+use crate::extract::command_step::CommandStep;
+use crate::extract::stage_files::{absolute_path, strip_folder};
 use crate::install;
 
 /// Folders of system programs.
@@ -16,6 +18,9 @@ const PROJECT_FOLDER: &str = ".venv";
 const PROJECT_VARIABLE: &str = "UV_PROJECT_ENVIRONMENT";
 /// The variable by which uv adds pip to the environments that it creates.
 const SEED_VARIABLE: &str = "UV_VENV_SEED";
+
+/// The shell function that leaves the active environment.
+pub(super) const DEACTIVATION: &str = "deactivate";
 
 /// The virtual environments created so far, by their folders.
 #[derive(Clone, Debug, Default)]
@@ -39,8 +44,10 @@ impl VirtualEnvironments {
         self.entered = None;
     }
 
-    /// Records an environment that a command creates or activates in `folder`.
-    pub(super) fn record_command(&mut self, command: &Command, folder: &str) {
+    /// Records an environment that a command creates, activates, copies, moves or removes.
+    pub(super) fn record_command(&mut self, step: CommandStep<'_>) {
+        let CommandStep { command, folder, .. } = step;
+        self.record_transfers(step);
         let words: Vec<&str> = command.words.iter().map(|word| word.known().unwrap_or("?")).collect();
         let program = command.program().unwrap_or("");
         if matches!(program, "." | "source") {
@@ -48,6 +55,9 @@ impl VirtualEnvironments {
             let entered = script.and_then(|script| Some(script.strip_suffix("/bin/activate")?.to_owned()));
             self.entered = entered.filter(|entered| self.made.contains(entered)).or_else(|| self.entered.take());
             return;
+        }
+        if program == DEACTIVATION {
+            self.entered = None;
         }
         if program == "pyenv" && words.get(1) == Some(&"global") {
             self.of_pyenv = words.get(2).and_then(|named| parse_python_version(named)).filter(|_| !command.conditional);
@@ -77,6 +87,31 @@ impl VirtualEnvironments {
         } else {
             self.made.insert(path);
         }
+    }
+
+    /// Records what a command does to the folders of environments.
+    fn record_transfers(&mut self, step: CommandStep<'_>) {
+        if step.command.conditional || self.made.is_empty() {
+            return;
+        }
+        for TransferredPath { from, to, kind } in step.transfers {
+            let before = self.clone();
+            self.extend_copied(&before, |folder| Some(absolute_path(to, strip_folder(folder, from)?)));
+            if *kind == TransferKind::Move {
+                self.retain_folders(|folder| strip_folder(folder, from).is_none());
+            }
+        }
+        for path in step.removed_paths() {
+            self.retain_folders(|folder| !is_at_or_below_pattern(folder, &path));
+        }
+    }
+
+    /// Forgets the environments in other folders than those that satisfy a condition.
+    fn retain_folders(&mut self, is_kept: impl Fn(&str) -> bool) {
+        self.made.retain(|folder| is_kept(folder));
+        self.sharing.retain(|folder| is_kept(folder));
+        self.without_pip.retain(|folder| is_kept(folder));
+        self.pythons.retain(|folder, _| is_kept(folder));
     }
 
     /// Adds the environments of another stage that are copied, each at the path that `copied` returns.
@@ -368,6 +403,7 @@ pub(super) fn parse_python_version(named: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::dockerfile::MappedText;
+    use crate::extract::command_step::with_step;
     use crate::shell::script_commands;
 
     /// Returns what the environments of a script yield for its last command.
@@ -383,7 +419,7 @@ mod tests {
         let mut environments = VirtualEnvironments::default();
         let mut result = T::default();
         for command in script_commands(&MappedText::contiguous(script, 0)) {
-            environments.record_command(&command, "/app");
+            with_step(&command, "/app", |step| environments.record_command(step));
             let head = variables.iter().find(|(own, _)| *own == "PATH").map(|(_, head)| *head);
             result = says(&environments, &command, head, &lookup);
         }

@@ -2,8 +2,9 @@
 
 use crate::build::{Command, Destination, DownloadTarget, FileEffect, Operand, TransferKind, Word};
 use crate::dockerfile::{ExpandedText, MappedText, RunInstruction};
-use crate::extract::changed_files::{ChangedFile, FileChange, target_path};
+use crate::extract::changed_files::{ChangedFile, FileChange, source_path, target_path};
 use crate::extract::command_reader::CommandReader;
+use crate::extract::command_step::CommandStep;
 use crate::extract::stage_files::absolute_path;
 use crate::install;
 use crate::install::{CommandContext, MarkerEnvironment, OpenedFile};
@@ -13,13 +14,14 @@ use crate::text::source::SourceId;
 /// The largest number of files that one command may write.
 const MAX_WRITTEN_FILES: usize = 64;
 
-/// Records the files that a command writes, copies and removes, with their content where it is known.
+/// Records the files that a command writes, copies and removes, with their content where it is known, and returns them.
 pub(super) fn record_changed_files(
     reader: &mut CommandReader<'_>,
-    command: &Command,
+    step: CommandStep<'_>,
     run: &RunInstruction,
     environment: &MarkerEnvironment<'_>,
-) {
+) -> Vec<(String, FileChange)> {
+    let command = step.command;
     let mut made: Vec<(String, FileChange)> = Vec::new();
     {
         let open = |folder: &str, path: &str| reader.open_image_file(folder, path, run);
@@ -45,42 +47,44 @@ pub(super) fn record_changed_files(
         }
         made.extend(written.into_iter().map(|(path, content)| (path, FileChange::Written(content))));
         if !edits {
-            add_effect(reader, FileEffect::of_command(command), command, run, &mut made);
+            add_effect(reader, step, run, &mut made);
         }
     }
     let (instruction, traces) = (run.instruction, reader.state.traces.len());
-    for (path, change) in made.into_iter().take(MAX_WRITTEN_FILES) {
+    made.truncate(MAX_WRITTEN_FILES);
+    for (path, change) in made.iter().cloned() {
         reader.state.changed_files.push(ChangedFile { path, change, instruction, traces });
     }
+    made
 }
 
 /// Adds the changes of a command whose effect its arguments determine.
 fn add_effect(
     reader: &CommandReader<'_>,
-    effect: FileEffect,
-    command: &Command,
+    step: CommandStep<'_>,
     run: &RunInstruction,
     made: &mut Vec<(String, FileChange)>,
 ) {
-    let conditional = command.conditional;
-    let absolute = |operand: &Operand| operand.text.as_deref().map(|path| absolute_path(&reader.folder, path));
+    let conditional = step.command.conditional;
+    let absolute = |operand: &Operand| step.absolute(operand);
     let certain = |content: Result<OpenedFile, Cause>| {
         FileChange::Written(if conditional { Err(Cause::PerhapsWritten) } else { content })
     };
-    match effect {
+    match step.effect {
         FileEffect::Nothing
+        | FileEffect::Packages
         | FileEffect::Unknown
         | FileEffect::Create(_)
         | FileEffect::Unpack { .. }
         | FileEffect::Clone { .. } => {}
         FileEffect::Transfer { kind, sources, to, recursive, selective } => {
-            let conditional = conditional || selective;
+            let conditional = conditional || *selective;
             let certain = |content: Result<OpenedFile, Cause>| {
                 FileChange::Written(if conditional { Err(Cause::PerhapsWritten) } else { content })
             };
-            for source in &sources {
+            for source in sources {
                 let is_folder = |folder: &str| reader.is_known_folder(folder, run);
-                let Some(target) = target_path(&to, source, &reader.folder, &is_folder) else { continue };
+                let Some(target) = target_path(to, source, &reader.folder, &is_folder) else { continue };
                 let into = !matches!(to, Destination::File(_));
                 let Some(from) = source.text.as_deref() else {
                     if into {
@@ -89,15 +93,10 @@ fn add_effect(
                     made.push((target, certain(unknown_content())));
                     continue;
                 };
-                // A relative link starts at the folder that contains it.
-                let folder = match (kind, target.rsplit_once('/')) {
-                    (TransferKind::Link, Some((folder, _))) => folder,
-                    _ => reader.folder.as_str(),
-                };
-                let whole = absolute_path(folder, from);
+                let whole = source_path(*kind, from, &target, &reader.folder);
                 if is_pattern(from) {
                     match reader.expand_glob(&whole, run) {
-                        Some(found) if !recursive => {
+                        Some(found) if !*recursive => {
                             for path in found {
                                 let name = path.rsplit('/').next().unwrap_or_default();
                                 let content = reader.open_image_file("", &path, run);
@@ -112,7 +111,7 @@ fn add_effect(
                             None => made.push((target, FileChange::UnknownFiles)),
                         },
                     }
-                } else if kind == TransferKind::Link && !conditional {
+                } else if *kind == TransferKind::Link && !conditional {
                     made.push((target, FileChange::Linked { to: whole.clone() }));
                 } else {
                     let opened = reader.open_image_file("", &whole, run);
@@ -120,11 +119,11 @@ fn add_effect(
                     if source.file_name().is_some() {
                         made.push((target.clone(), certain(opened)));
                     }
-                    if recursive && !is_file {
+                    if *recursive && !is_file {
                         made.push((target, FileChange::FolderCopied { from: whole.clone(), conditional }));
                     }
                 }
-                if kind == TransferKind::Move {
+                if *kind == TransferKind::Move {
                     made.push((whole, FileChange::Removed { conditional: conditional || from.contains('{') }));
                 }
             }
@@ -140,14 +139,18 @@ fn add_effect(
             made.extend(paths.iter().filter_map(|path| Some((absolute(path)?, FileChange::FolderCreated))));
         }
         // What `tee` writes is known by its input.
-        FileEffect::Write(_) if command.program() == Some("tee") => {}
+        FileEffect::Write(_) if step.command.program() == Some("tee") => {}
+        FileEffect::Pack { archive, .. } => {
+            let archive = archive.iter().filter_map(absolute);
+            made.extend(archive.map(|path| (path, certain(unknown_content()))));
+        }
         FileEffect::Write(files) => {
             made.extend(files.iter().filter_map(|file| Some((absolute(file)?, certain(unknown_content())))));
         }
         FileEffect::Download { addresses, to, .. } => match to {
             DownloadTarget::StandardOutput => {}
             DownloadTarget::File(file) => {
-                made.extend(absolute(&file).map(|path| (path, certain(unknown_content()))));
+                made.extend(absolute(file).map(|path| (path, certain(unknown_content()))));
             }
             DownloadTarget::RemoteName { folder, .. } => {
                 let into = folder.as_ref().map_or_else(|| Some(reader.folder.clone()), absolute);

@@ -1,6 +1,6 @@
 //! Tests of the effects of commands on files.
 
-use crate::build::{Destination, DownloadTarget, FileChanges, FileEffect, Operand};
+use crate::build::{Destination, DownloadTarget, FileChanges, FileEffect, Operand, PackedMember};
 use crate::dockerfile::MappedText;
 use crate::dockerfile::context::resolve_path;
 use crate::shell::script_commands;
@@ -13,6 +13,7 @@ fn effect(script: &str) -> String {
     let optional = |operand: Option<&Operand>| operand.map_or("-".to_owned(), text);
     match FileEffect::of_command(commands.last().expect("a command")) {
         FileEffect::Nothing => "nothing".to_owned(),
+        FileEffect::Packages => "packages".to_owned(),
         FileEffect::Unknown => "unknown".to_owned(),
         FileEffect::Transfer { kind, sources, to, recursive, selective } => {
             let (how, to) = match &to {
@@ -40,6 +41,14 @@ fn effect(script: &str) -> String {
         FileEffect::Unpack { archive, folder } => {
             format!("unpack {} into {}", optional(archive.as_ref()), optional(folder.as_ref()))
         }
+        FileEffect::Pack { archive, members } => {
+            let member = |member: &PackedMember| match &member.folder {
+                Some(folder) => format!("{} of {}", text(&member.path), text(folder)),
+                None => text(&member.path),
+            };
+            let members: Vec<String> = members.iter().map(member).collect();
+            format!("pack {} into {}", members.join(", "), optional(archive.as_ref()))
+        }
         FileEffect::Clone { address, folder, inside } => {
             format!("clone {} {} {}", text(&address), optional(folder.as_ref()), optional(inside.as_ref()))
         }
@@ -60,6 +69,8 @@ fn effect_follows_the_options_of_each_program() {
         ("mv a b", "Move all of a to b"),
         ("ln -sf a", "Link a into ."),
         ("ln -s a b", "Link a to b"),
+        ("ln a b", "Copy a to b"),
+        ("cp -al a b", "Copy all of a to b"),
         ("install -m 755 -o root a /usr/bin/a", "Copy a to /usr/bin/a"),
         ("install -d -m 755 a b", "folder a b"),
         ("rsync -a --delete src/ /app/", "Copy all of src/. into /app/"),
@@ -109,8 +120,9 @@ fn effect_follows_the_options_of_each_program() {
         ("tar --extract --file=a.tgz --directory /opt", "unpack a.tgz into /opt"),
         ("tar -xJ -C/opt", "unpack - into /opt"),
         ("tar -tf a.tgz", "nothing"),
-        ("tar czf a.tgz b", "write a.tgz"),
-        ("tar c b", "nothing"),
+        ("tar czf a.tgz b", "pack b into a.tgz"),
+        ("tar c b", "pack b into -"),
+        ("tar -c -f a.tgz -C / v etc -C /w x", "pack v of /, etc of /, x of /w into a.tgz"),
         ("tar $(b) a.tgz", "unknown"),
         ("unzip -q a.zip -d /opt", "unpack a.zip into /opt"),
         ("unzip -l a.zip", "nothing"),
@@ -120,12 +132,12 @@ fn effect_follows_the_options_of_each_program() {
         ("git -C /opt clone --filter blob:none git@h:o/p.git", "clone git@h:o/p.git - /opt"),
         ("git config --global x y", "nothing"),
         ("git checkout main", "unknown"),
-        ("uv lock", "nothing"),
+        ("uv lock", "packages"),
         ("uv lock --upgrade-package torch", "write uv.lock"),
         ("find . -name x", "nothing"),
         ("find . -name x -delete", "unknown"),
         (". /v/bin/activate", "nothing"),
-        ("python3 -m venv /v", "nothing"),
+        ("python3 -m venv /v", "packages"),
         ("python3 x.py", "unknown"),
         ("./x", "unknown"),
     ] {

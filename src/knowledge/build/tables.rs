@@ -42,6 +42,8 @@ macro_rules! every_field_enum {
         ToolEffect {
             /// It changes no file, or only files that no Dockerfile names.
             Nothing = "nothing",
+            /// It changes only what a package manager installs.
+            Packages = "packages",
             /// It copies all operands but the last to the last one.
             Copy = "copy",
             /// It copies them; of a source that ends with a slash, the content.

@@ -371,8 +371,18 @@ impl ShellWalker<'_> {
 
     /// Returns the files that a command may change; `None` if it changes none.
     pub(super) fn file_changes(&self, command: &Command) -> Option<FileChanges> {
-        let folder = command.folder.as_deref().map(|folder| join_folder(self.files.folder, folder));
-        FileChanges::of_command(command, folder.as_deref())
+        FileChanges::of_command(command, self.folder_of_command(command).as_deref())
+    }
+
+    /// Whether a command may remove a file.
+    pub(super) fn may_remove(&self, command: &Command, path: &str) -> bool {
+        let removed = FileChanges::removed_by(command, self.folder_of_command(command).as_deref());
+        removed.is_some_and(|removed| removed.may_change(path))
+    }
+
+    /// Returns the folder of an earlier command of this text, if it is known.
+    fn folder_of_command(&self, command: &Command) -> Option<String> {
+        command.folder.as_deref().map(|folder| join_folder(self.files.folder, folder))
     }
 
     /// Begins the body of a `while read` loop, if the lines that it reads are known.

@@ -45,7 +45,12 @@ impl ShellWalker<'_> {
             return None;
         }
         let origins = before.iter().flat_map(|command| &command.words).flat_map(|word| word.value.origins());
-        Some((normalize_absolute_path(&walk.resolve_path(".")?)?, origins.copied().collect()))
+        Some((walk.absolute_folder()?, origins.copied().collect()))
+    }
+
+    /// Returns the absolute path of the current folder, if it is known.
+    pub(super) fn absolute_folder(&self) -> Option<String> {
+        normalize_absolute_path(&self.resolve_path(".")?)
     }
 
     /// Resolves the output of `realpath` and `readlink` to an absolute path.

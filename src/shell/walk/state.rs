@@ -263,6 +263,10 @@ impl<'a> ShellWalker<'a> {
             }
             // What a script or RUN is not called with is not set; within a function it may be.
             None if self.called == 0 && self.substitutions == 0 && is_number(name) => VariableLookup::Unset,
+            None if name == "PWD" && !self.sourced => match self.absolute_folder() {
+                Some(folder) => VariableLookup::Known(folder, Vec::new()),
+                None => self.scope.lookup(name),
+            },
             None => match self.scope.lookup(name) {
                 VariableLookup::Unset | VariableLookup::Unknown(..)
                     if self.sourced && self.scope.is_set_nowhere(name) =>
