@@ -7,7 +7,7 @@ mod copied_packages;
 mod directives;
 mod discovery;
 mod fetched_files;
-mod installs;
+mod limits;
 mod parser;
 mod stages;
 #[path = "../support/mod.rs"]
