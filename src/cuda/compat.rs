@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hook_asks_what_its_rule_says() {
+    fn compat_hook_compares_driver_branches_or_cuda_by_its_rule() {
         let note = CompatNote { cuda: "12.9".parse().ok(), driver: vec![535, 575], device: Vec::new() };
         let on = |driver: &str, cuda: &str| CompatHookHost { driver: driver.parse().ok(), cuda: cuda.parse().ok() };
         for (rule, note, host, used) in [

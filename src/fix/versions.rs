@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patches_come_before_minors_and_near_ones_before_far_ones() {
+    fn patch_releases_are_ordered_before_minor_releases_by_distance() {
         let all = ["2.4.0", "2.4.1", "2.5.0", "2.5.1", "2.6.0", "2.7.0", "2.7.1"];
         for (now, expected) in [
             ("2.6.0", vec!["2.7.1", "2.5.1", "2.4.1"]),

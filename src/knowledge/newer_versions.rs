@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_newer_where_its_version_comes_after_every_row() {
+    fn image_version_above_every_row_is_newer() {
         let knowledge = Knowledge::built_in();
         for (version, expected) in
             [("13.99.0", true), ("14.0.0", true), ("13.2.99", false), ("12.4.1", false), ("x", false)]

@@ -64,7 +64,7 @@ fn a_page_is_read_into_its_parts() {
 }
 
 #[test]
-fn what_is_wrong_is_underlined_in_the_page() {
+fn page_error_is_underlined() {
     for (old, new, under, help) in [
         ("severity", "severty", "severty", "severity"),
         ("\"warning\"", "\"waning\"", "\"waning\"", "warning"),

@@ -44,7 +44,7 @@ fn check(platform: &str, cases: &[(&str, &str)]) {
 const AMD64: &str = "linux/amd64";
 
 #[test]
-fn an_extra_brings_the_build_for_gpus() {
+fn extra_selects_the_gpu_build() {
     check(
         AMD64,
         &[
@@ -86,7 +86,7 @@ fn torch_extensions_use_the_cuda_runtime_of_torch() {
 }
 
 #[test]
-fn a_runtime_without_a_framework_is_not_passed_over() {
+fn cuda_runtime_without_a_framework_is_a_component() {
     check(
         AMD64,
         &[

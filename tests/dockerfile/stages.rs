@@ -23,7 +23,7 @@ fn seen(text: &str) -> String {
 }
 
 #[test]
-fn packages_travel_with_their_directory() {
+fn packages_are_copied_with_their_directory() {
     for (builder, copy) in [
         ("RUN pip install torch==2.4.0", "/usr/local /usr/local"),
         (
@@ -102,7 +102,7 @@ fn last_install_or_copy_decides_the_package_version() {
 }
 
 #[test]
-fn packages_travel_through_several_stages() {
+fn packages_are_copied_through_several_stages() {
     let text = "FROM python:3.11 AS a\nRUN pip install torch==2.4.0\nFROM ubuntu:22.04 AS b\nCOPY --from=a /usr/local /opt/py\n\
                 FROM b AS c\nRUN x\nFROM debian:12\nCOPY --from=c /opt/py /usr/local\n";
     assert_eq!(seen(text), "debian:12 pip[torch] apt[]");

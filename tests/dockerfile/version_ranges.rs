@@ -25,7 +25,7 @@ fn versions(lines: &str, component: &str, day: Option<&str>) -> Vec<String> {
 }
 
 #[test]
-fn open_range_means_newest_release_for_date_and_python() {
+fn open_range_selects_the_newest_release_for_date_and_python() {
     for (base, install, component, day, expected) in [
         ("python:3.10-slim", "onnxruntime-gpu", "onnxruntime", None, "1.23.2"),
         ("python:3.9-slim", "onnxruntime-gpu", "onnxruntime", None, "1.19.2"),

@@ -246,7 +246,7 @@ fn compare_packages(case: &Case, subject: &Value) -> Vec<(&'static str, String, 
 }
 
 #[test]
-fn an_ellipsis_in_a_note_stands_for_any_text() {
+fn ellipsis_in_a_note_matches_any_text() {
     for (expected, same) in [
         ("r.txt was not read: it is missing", true),
         ("r.txt was not read: …", true),

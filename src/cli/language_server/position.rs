@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_the_nearest_end() {
+    fn position_outside_of_the_text_is_clamped() {
         let lines = LineIndex::new(TEXT, PositionEncoding::Utf16);
         for (line, character, offset) in [(0, 99, 6), (2, 99, 14), (3, 0, 15), (9, 9, 15), (u32::MAX, u32::MAX, 15)] {
             assert_eq!(lines.offset(LspPosition { line, character }), offset, "{line}:{character}");

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn wishes_for_one_distribution_are_one() {
+    fn requests_for_one_distribution_are_merged() {
         let merged = |texts: &[&str]| {
             let wishes = texts.iter().map(|text| PackageRequest::parse(text, Knowledge::built_in()).expect(text));
             merge_requests(wishes.collect()).map(|kept| {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_number_means_its_releases() {
+    fn version_without_an_operator_matches_its_releases() {
         for (versions, expected) in [
             ("", "torch"),
             (">=2.4", "torch>=2.4"),

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_of_variables_are_read_where_all_of_them_stand_in_the_file() {
+    fn env_from_is_read_if_the_file_contains_all_sources() {
         let map = |name: &str| json!({"configMapRef": {"name": name}});
         for (sources, expected, whole) in [
             (json!([map("a")]), "A=1 B=$(A)", true),

@@ -44,7 +44,7 @@ fn a_row_that_does_not_say_how_it_is_known_is_from_memory() {
 }
 
 #[test]
-fn errors_suggest_the_most_similar_valid_word() {
+fn overlay_error_suggests_the_closest_keyword() {
     for (name, text, expected) in [
         ("gpu.toml", PROVENANCE.to_owned(), "unknown table `gpu` did you mean `gpus`?"),
         ("gpus.toml", GPU_ROW.to_owned(), "has no `checked`"),

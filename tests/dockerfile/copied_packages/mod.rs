@@ -366,7 +366,7 @@ fn gpu_optional_package_with_a_cpu_build_needs_no_gpu() {
 }
 
 #[test]
-fn markers_in_files_are_weighed_with_the_python_of_the_base() {
+fn markers_in_files_use_the_python_of_the_base_image() {
     let lines = "torch==1.10.0; python_version < \"3.9\"\ntorch==2.6.0; python_version >= \"3.9\"\n";
     let project = "[project]\nname = \"x\"\nversion = \"1\"\ndependencies = [\n\
                    \"torch==1.10.0; python_version < '3.9'\", \"torch==2.6.0; python_version >= '3.9'\"]\n";

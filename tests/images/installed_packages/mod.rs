@@ -51,7 +51,7 @@ fn missed(found: &[FileEvidence]) -> bool {
 }
 
 #[test]
-fn build_files_tell_version_and_cuda() {
+fn build_files_state_version_and_cuda() {
     for (path, expected) in [
         (
             "opt/conda/envs/old/lib/python3.8/site-packages/torch/version.py".to_owned(),
@@ -91,7 +91,7 @@ fn build_files_tell_version_and_cuda() {
 }
 
 #[test]
-fn build_files_of_other_makes_and_with_nothing_to_tell() {
+fn build_files_of_other_builders_or_without_a_cuda_version() {
     let torch = format!("{SITE}/torch/version.py");
     let head = "__version__ = '2.7.0'\n";
     for (text, gpu) in [

@@ -147,7 +147,7 @@ fn a_driver_is_compared_as_far_as_the_pool_says_it() {
 }
 
 #[test]
-fn other_labels_hang_on_what_the_pool_says_and_on_nothing_where_it_does_not() {
+fn gpu_labels_are_compared_with_declared_pool_fields() {
     const MEMORY: &str = "nvidia.com/gpu.memory";
     for (pool, key, holds, expected) in [
         ("gpu = \"A100-SXM4-80GB\"", MEMORY, LabelCondition::Above(40_000), true),
@@ -181,7 +181,7 @@ fn other_labels_hang_on_what_the_pool_says_and_on_nothing_where_it_does_not() {
 }
 
 #[test]
-fn a_label_that_another_pool_declares_is_not_there_unless_the_pool_tells_as_much() {
+fn label_declared_by_another_pool_is_absent_unless_derivable() {
     let fleet = fleet(
         "[[pool]]\nname = \"a\"\ngpu = \"L4\"\n[[pool]]\nname = \"b\"\n\
          labels = { tier = \"x\", \"nvidia.com/gpu.product\" = \"Tesla-T4\" }\n",
