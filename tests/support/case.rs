@@ -104,6 +104,8 @@ pub(crate) struct Case {
     /// Components without a verdict, because the image does not contain them.
     #[serde(default)]
     pub(crate) absent: Vec<String>,
+    /// All components with a verdict, in any order. An empty list: none.
+    pub(crate) components: Option<Vec<String>>,
     /// All packages that the Dockerfile installs, in any order: the name with its version or range, `=?` for an unknown
     /// version, the build that the index selects in brackets, and `?` for a package that may not be installed. An example is
     /// `torch==2.4.0[cu118]?`.
@@ -167,7 +169,11 @@ impl Case {
 
     /// Whether it expects facts or packages.
     pub(crate) fn expects_facts(&self) -> bool {
-        !self.facts.is_empty() || !self.absent.is_empty() || self.packages.is_some() || self.notes.is_some()
+        !self.facts.is_empty()
+            || !self.absent.is_empty()
+            || self.components.is_some()
+            || self.packages.is_some()
+            || self.notes.is_some()
     }
 
     /// The reason why it is not a case.

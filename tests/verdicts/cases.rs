@@ -208,7 +208,7 @@ fn is_note(found: &str, expected: &str) -> bool {
     }
 }
 
-/// The differences of packages and notes: the field, the expected value and the value of the report.
+/// The differences of components, packages and notes: the field, the expected value and the value of the report.
 fn compare_packages(case: &Case, subject: &Value) -> Vec<(&'static str, String, String)> {
     let mut wrong = Vec::new();
     if let Some(expected) = &case.packages {
@@ -230,6 +230,15 @@ fn compare_packages(case: &Case, subject: &Value) -> Vec<(&'static str, String, 
         let same = |(found, expected): (&String, &String)| is_note(found, expected);
         if expected.len() != found.len() || !found.iter().zip(expected).all(same) {
             wrong.push(("notes", expected.join(" | "), found.join(" | ")));
+        }
+    }
+    if let Some(expected) = &case.components {
+        let expected: BTreeSet<String> = expected.iter().cloned().collect();
+        let verdicts = list(&subject["verdicts"]).iter();
+        let found: BTreeSet<String> = verdicts.filter_map(|one| one["component"].as_str()).map(str::to_owned).collect();
+        if expected != found {
+            let [expected, found] = [expected, found].map(|all| all.into_iter().collect::<Vec<_>>().join(" "));
+            wrong.push(("components", expected, found));
         }
     }
     for name in &case.absent {
@@ -379,6 +388,7 @@ fn invalid_case_is_refused_with_its_file_name() {
         format!("{input}{verdict}findings = [\"r@1\"]\n"),
         format!("{input}facts = {{ \"torch.version\" = \"2.4.0\" }}\n"),
         format!("{input}absent = [\"torch\"]\n"),
+        format!("{input}components = []\n"),
         format!("{input}packages = []\npackage_names = [\"torch\"]\n"),
         format!("{input}notes = [\"n\"]\nfiles.\"r.txt\" = \"flask\"\n"),
         format!("{input}notes = []\nfiles.\"app/r.txt\" = \"flask\"\ncontext_folder = \"app\"\n"),
