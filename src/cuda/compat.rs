@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_candidates_none_is_the_only_one() {
+    fn exactly_one_refuses_several_candidates() {
         assert_eq!(exactly_one([1].into_iter()), Some(1));
         assert_eq!(exactly_one([1, 2].into_iter()), None);
         assert_eq!(exactly_one([0; 0].into_iter()), None);

@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_is_there_for_the_python_or_says_which_it_needs() {
+    fn release_supports_the_python_or_names_the_required_one() {
         let knowledge = Knowledge::built_in();
         let needs = |text: &str| Some(format!(", which requires Python {text}"));
         let fits = || Some(String::new());

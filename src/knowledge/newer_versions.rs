@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_table_has_is_not_newer() {
+    fn package_without_a_table_is_never_newer() {
         let knowledge = Knowledge::built_in();
         assert!(!knowledge.is_newer_framework("somebodys-package", "99.0"));
         assert!(knowledge.is_newer_framework("cupy-cuda12x", "99.0"));

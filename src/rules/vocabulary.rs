@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn every_example_of_a_function_can_be_read_and_says_its_arguments() {
+    fn every_function_example_parses_and_names_its_arguments() {
         let words = Vocabulary::built_in();
         for function in words.functions {
             let condition = match function.gives {

@@ -72,7 +72,7 @@ fn one_missing_input_does_not_hide_the_verdicts_of_another() {
 }
 
 #[test]
-fn wrong_usage_ends_with_2_and_says_so_on_the_error_stream() {
+fn wrong_usage_exits_with_2_and_an_error_message() {
     let repository = TestRepository::new();
     for arguments in [
         &["check", "--unheard-of"][..],

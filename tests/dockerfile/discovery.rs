@@ -119,7 +119,7 @@ fn standard_input_may_have_a_name() {
 }
 
 #[test]
-fn the_list_of_files_says_why() {
+fn list_of_files_states_the_reasons() {
     let repository = TestRepository::new();
     repository.file("gpu/Dockerfile", GPU);
     repository.file("web/Dockerfile", "FROM python:3.12\nRUN pip install flask\n");

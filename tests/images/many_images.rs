@@ -143,7 +143,7 @@ fn names(report: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_second_scan_reads_no_layer_and_says_the_same() {
+fn second_scan_reads_no_layer_and_reports_the_same() {
     let place = place();
     let registry = registry(&place);
     let name = format!("{}/team/app:a", registry.host());

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_ends_before_it_starts_is_none() {
+    fn reversed_range_is_refused() {
         let lines = LineIndex::new(TEXT, PositionEncoding::Utf16);
         let (first, last) = (LspPosition { line: 0, character: 0 }, LspPosition { line: 1, character: 0 });
         assert_eq!(lines.span(LspRange { start: last, end: first }), None);

@@ -595,7 +595,7 @@ mod python_tests {
     }
 
     #[test]
-    fn a_wheel_for_one_processor_is_none_for_another() {
+    fn release_without_a_wheel_for_the_processor_is_not_offered() {
         let both = vec!["amd64".to_owned(), "arm64".to_owned()];
         let [one, both] = [vec!["arm64".to_owned()], both].map(|archs| ReleaseCache::new(archs, Knowledge::built_in()));
         for (name, version, python, expected) in [

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wish_is_a_name_with_versions() {
+    fn request_is_a_name_with_versions() {
         let parsed = |text: &str| {
             PackageRequest::parse(text, Knowledge::built_in())
                 .map(|wish| (wish.name, wish.extras, wish.range, wish.build))

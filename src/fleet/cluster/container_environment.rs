@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_is_known_where_the_file_says_it_and_nowhere_else() {
+    fn variable_is_known_only_if_the_file_sets_it() {
         let key = |name: &str, key: &str| json!([{"name": "V", "valueFrom": {"configMapKeyRef": {"name": name, "key": key}}}]);
         for (env, expected) in [
             (json!([{"name": "A", "value": "x"}, {"name": "B", "value": "$(A)/y"}]), "A=x B=x/y"),

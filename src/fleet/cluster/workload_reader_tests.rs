@@ -329,7 +329,7 @@ services:
 }
 
 #[test]
-fn a_list_of_one_kind_says_the_kind_once() {
+fn list_document_names_its_kind_once() {
     let pods = r#"{"kind": "PodList", "items": [{"metadata": {"name": "q"}, "spec": {"containers": [
         {"name": "c", "image": "a:1", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}}]}"#;
     assert_eq!(names_and_images(&read_without_variables(pods).expect("pods")), [("default/Pod/q: c", "a:1")]);

@@ -117,7 +117,7 @@ fn a_product_is_compared_with_the_gpu_of_a_pool_and_a_short_name_leaves_it_open(
 }
 
 #[test]
-fn a_driver_is_compared_as_far_as_the_pool_says_it() {
+fn driver_label_is_compared_with_the_declared_part() {
     const MAJOR: &str = "nvidia.com/cuda.driver.major";
     for (pool, key, holds, expected) in [
         ("driver = \"550.107.02\"", DRIVER_LABEL, holds_in(&["550.107.02"]), true),

@@ -55,7 +55,7 @@ fn libcuda_of_the_image_is_loaded_if_the_host_mounts_none() {
 
 /// Outside legacy mode the capabilities variable is not read, and the host's libcuda is mounted.
 #[test]
-fn other_modes_mount_libcuda_whatever_the_capabilities() {
+fn other_modes_mount_libcuda_with_any_capabilities() {
     let utility = "NVIDIA_VISIBLE_DEVICES = \"all\"\nNVIDIA_DRIVER_CAPABILITIES = \"utility\"";
     let (image, host) = (complete_image(utility, OTHER_DRIVER_FILE), &pool_hosts(JIT_CDI_POOL)[0]);
     let found = [StartStep::Devices, StartStep::Capabilities, StartStep::Loader]

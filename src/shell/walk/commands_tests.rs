@@ -200,7 +200,7 @@ fn positional_parameters_are_scoped_to_their_shell() {
 }
 
 #[test]
-fn what_calls_itself_or_loops_in_loops_ends() {
+fn recursive_functions_and_nested_loops_end() {
     let loops = "for a in 1 2 3 4 5 6 7 8 9; do ".repeat(12);
     let functions = format!("f() {{ {} }}; f", "f; ".repeat(400));
     let arrays = format!("A=(x); {}a \"${{A[@]}}\"", "A+=(\"${A[@]}\" \"${A[@]}\"); ".repeat(60));

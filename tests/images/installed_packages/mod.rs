@@ -428,7 +428,7 @@ fn a_file_beyond_the_size_limit_is_reported_as_too_long() {
 }
 
 #[test]
-fn a_list_without_end_is_cut_and_says_so() {
+fn package_list_above_the_limit_is_cut_with_a_note() {
     let text = "P:a\nV:1\n\n".repeat(10_001);
     let found = read_evidence("lib/apk/db/installed", text.as_bytes());
     assert_eq!(found.len(), 10_001);

@@ -119,7 +119,7 @@ fn gpu_code_in_the_file_decides_over_the_database() {
 }
 
 #[test]
-fn the_report_says_how_much_was_inspected_and_why_names_the_layer() {
+fn report_states_the_inspected_size_and_why_names_the_layer() {
     let image = with_torch(&[sass(80, ' ')]);
     let repository = repository(&[("one", &image)]);
     let text = out(&repository.run(&["scan", "oci:images:one"]));
