@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_ahead_is_what_was_there() {
+    fn read_ahead_returns_the_bytes_of_the_source() {
         for length in [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, 3 * BLOCK_BYTES + 7, 2 * MAX_BLOCKS_AHEAD * BLOCK_BYTES] {
             let text: Vec<u8> = (0..=u8::MAX).cycle().take(length).collect();
             let read = read_ahead(text.as_slice(), |from| {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn results_come_in_the_order_of_the_items() {
+    fn results_have_the_order_of_the_items() {
         let items: Vec<usize> = (0..1_000).collect();
         for jobs in [0, 1, 2, 7, 2_000] {
             let found = map(jobs, &items, |item| item * 2);

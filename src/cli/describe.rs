@@ -188,7 +188,7 @@ mod tests {
     use super::{is_archive, is_image_name};
 
     #[test]
-    fn what_has_a_tag_or_a_registry_is_an_image_and_a_path_to_nowhere_is_none() {
+    fn argument_with_a_tag_or_registry_is_an_image_and_a_missing_path_is_not() {
         for (input, expected) in [
             ("ubuntu:24.04", true),
             ("quay.io/a/b", true),

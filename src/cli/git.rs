@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_as_long_as_it_says() {
+    fn git_blob_has_its_announced_length() {
         assert_eq!(read_batch_answer(&mut &b"0123 blob 3\nabc\n"[..]).ok(), Some(b"abc".to_vec()));
         for wrong in
             [&b"0123 missing\n"[..], b"0123 tree 3\nabc\n", b"0123 blob 99999999999\n", b"0123 blob 3\nab", b""]

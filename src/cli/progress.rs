@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_waited_for_is_what_was_begun_and_is_not_done() {
+    fn open_images_are_those_begun_and_not_finished() {
         let progress = ScanProgress::new(ProgressMode::None, 2);
         for image in ["a", "b\u{1b}[2J", "a"] {
             progress.begin_image(image);
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_tells_bytes_and_rate() {
+    fn progress_line_shows_bytes_and_rate() {
         let progress = ScanProgress::new(ProgressMode::None, 2);
         let mut layer = progress.begin_layer("registry/x:1\u{1b}[2J", 3, 7, 5_000_000);
         assert!(!layer.label.contains('\u{1b}') && layer.label.ends_with(": layer 3 of 7"), "{}", layer.label);

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_target() {
+    fn invalid_gpu_target_is_refused() {
         for text in ["", "sm_", "sm_9", "sm_é0", "native", "sm_90b", "+PTX", "8.66", "-1.2"] {
             assert!(text.parse::<CodeTarget>().is_err(), "{text}");
         }

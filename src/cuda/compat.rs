@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hook_asks_what_its_rule_says() {
+    fn compat_hook_compares_driver_branches_or_cuda_by_its_rule() {
         let note = CompatNote { cuda: "12.9".parse().ok(), driver: vec![535, 575], device: Vec::new() };
         let on = |driver: &str, cuda: &str| CompatHookHost { driver: driver.parse().ok(), cuda: cuda.parse().ok() };
         for (rule, note, host, used) in [
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_candidates_none_is_the_only_one() {
+    fn exactly_one_refuses_several_candidates() {
         assert_eq!(exactly_one([1].into_iter()), Some(1));
         assert_eq!(exactly_one([1, 2].into_iter()), None);
         assert_eq!(exactly_one([0; 0].into_iter()), None);

@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_no_note() {
+    fn unreadable_elf_note_is_ignored() {
         for text in ["", "[]", "{", "{\"driver\":[-1]}", "{\"driver\":\"535\"}", "{\"CUDA version\":12}", "\0"] {
             assert_eq!(CompatNote::from_json(text), None, "{text}");
         }

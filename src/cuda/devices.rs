@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn one_void_anywhere_hands_out_nothing() {
+    fn void_in_a_device_list_disables_all_gpus() {
         for (value, legacy, expected) in [
             (None, false, DeviceRequest::Nothing),
             (None, true, DeviceRequest::All),

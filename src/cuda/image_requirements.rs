@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_cannot_be_read_says_what_is_wrong() {
+    fn invalid_version_is_reported_with_its_fault() {
         for (value, expected) in [
             ("12.x", "invalid CUDA version 12.x: invalid version string"),
             ("4294967296.1", "invalid CUDA version 4294967296.1: invalid major version"),

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_lists_directories_and_nothing_else() {
+    fn ldconfig_file_yields_only_directories() {
         let text = "# compat\n/usr/local/cuda/compat/  # first\n\ninclude /etc/more/*.conf\nrelative\n/a:/b\n/c,/d\n";
         let read = LdConf::parse("x.conf", text);
         assert_eq!(read.directories, ["/usr/local/cuda/compat", "/a", "/b", "/c", "/d"]);

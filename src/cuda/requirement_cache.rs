@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_remembered_is_what_is_evaluated() {
+    fn cached_requirement_equals_the_evaluated_one() {
         let long = |cuda: &str| format!("cuda>={cuda}{}", " brand=tesla,driver>=470,driver<471".repeat(20));
         let value = |text: &str| HostValue::Known(text.to_owned());
         let mut outcomes = std::collections::BTreeSet::new();
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_has_room() {
+    fn requirement_cache_is_limited() {
         let requirement = "cuda>=99 ".repeat(40);
         let mut memo = RequirementCache::default();
         for at in 0..MAX_CACHED_OUTCOMES + 10 {

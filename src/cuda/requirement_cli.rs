@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_we_do_not_know_matters_only_where_it_changes_the_outcome() {
+    fn unknown_term_matters_only_if_it_changes_the_outcome() {
         let known = |text: &str| HostValue::Known(text.to_owned());
         let requirement = "cuda>=12.4 brand=tesla,driver>=535,driver<536";
         for (host, expected) in [

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_version() {
+    fn invalid_version_is_refused() {
         for text in ["", ".", "1.", ".1", "1..2", "v1", "1.2.3.4.5", "12.4-rc", "9999999999"] {
             assert!(text.parse::<CudaVersion>().is_err(), "{text}");
         }

@@ -73,7 +73,7 @@ fn reads_and_writes_back_to_the_letter() {
 }
 
 #[test]
-fn json_loses_nothing() {
+fn description_survives_json() {
     let description = read_description(FULL_DESCRIPTION).expect("good description");
     let json = description.to_json();
     let again = ImageDescription::from_json(json.clone()).expect("good json");
@@ -86,14 +86,14 @@ fn json_loses_nothing() {
 }
 
 #[test]
-fn nothing_is_needed() {
+fn every_description_field_is_optional() {
     let description = read_description("").expect("empty description");
     assert_eq!(description, ImageDescription::default());
     assert_eq!(description.to_toml(), "");
 }
 
 #[test]
-fn bad_files_say_what_and_where() {
+fn invalid_file_is_reported_with_its_line() {
     for (text, expected) in [
         ("bse = 1", "1:1 unknown key `bse` | did you mean `base`?"),
         ("as_of = 2021-06-29T10:00:00", "1:9 `2021-06-29T10:00:00` is not a date | such as 2021-06-29"),

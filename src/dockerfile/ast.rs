@@ -641,7 +641,7 @@ mod lint_comment_tests {
     }
 
     #[test]
-    fn a_comment_speaks_of_the_instruction_below_or_around_it() {
+    fn suppression_applies_to_the_next_or_enclosing_instruction() {
         let text = "# syntax=x\n# imagelint: ignore[a, b@p] because\nFROM a\nRUN x \\\n  # imagelint: ignore[c]\n  y\n\
                     # imagelint: pools=one,two\nENV A=1\n";
         let expected = |text: &str, at: Option<usize>| (text.to_owned(), at);
@@ -656,7 +656,7 @@ mod lint_comment_tests {
     }
 
     #[test]
-    fn what_cannot_be_followed_says_so() {
+    fn invalid_suppression_is_reported() {
         for (text, why) in [
             ("FROM a\n# imagelint: ignore\nRUN x", "in square brackets"),
             ("FROM a\n# imagelint: ignore[]\nRUN x", "in square brackets"),

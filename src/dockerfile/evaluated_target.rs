@@ -392,7 +392,7 @@ mod tests {
     use crate::model::reference::ImageReference;
 
     #[test]
-    fn a_cuda_image_sets_its_version_where_its_name_tells_it() {
+    fn cuda_image_sets_cuda_version_from_its_tag() {
         for (name, expected) in [
             ("nvidia/cuda:11.8.0-base-ubuntu22.04", Some("11.8.0")),
             ("docker.io/nvidia/cuda:12.4.1", Some("12.4.1")),

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_look_reads_is_not_kept() {
+    fn parsed_uncached_does_not_fill_the_cache() {
         let lazy = LazyDockerfile::new("FROM a AS b\nRUN c\n");
         assert_eq!(*lazy.parsed_uncached(), Dockerfile::parse("FROM a AS b\nRUN c\n"));
         assert!(!lazy.is_not_a_dockerfile("x.py") && !lazy.is_too_long());
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_something_to_say_is_not_silent() {
+    fn text_with_warnings_or_suppressions_is_not_silent() {
         for (text, expected) in [
             ("FROM a\n# a comment\nRUN pip install torch\n", true),
             ("FROM a\nRUN cat << b\n", false),
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_not_read_from_the_text() {
+    fn parsed_dockerfile_is_not_parsed_again() {
         let known = LazyDockerfile::from_parsed("FROM b\n", Dockerfile::parse("FROM a\nRUN c\n"));
         assert_eq!((known.instructions.len(), known.parsed_uncached().instructions.len()), (2, 2));
     }

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_speaks_of_its_own_line_or_of_the_one_below() {
+    fn suppression_applies_to_its_own_or_the_next_line() {
         for (text, expected) in [
             ("a==1  # imagelint: ignore[x] why\nb\n", vec!["x (why): a==1  # imagelint: ignore[x] why"]),
             ("# imagelint: ignore[x, y@p] why\n\n# note\na==1\nb", vec!["x, y@p (why): a==1"]),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_followed_says_so() {
+    fn invalid_suppression_is_reported() {
         for (text, why) in [
             ("# imagelint: ignore[x]\n", "no line follows it"),
             ("a # imagelint: ignore\n", "in square brackets"),

@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_word_and_other_names_are_read_as_builders_do() {
+    fn platform_names_are_normalized_like_in_buildkit() {
         let whole = |text: &str| Some(PlatformSpecifier::Whole(text.to_owned()));
         for (text, expected) in [
             ("linux/amd64", whole("linux/amd64")),

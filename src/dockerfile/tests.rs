@@ -128,7 +128,7 @@ fn the_forms_of_buildkit_and_of_bash_give_what_those_give() {
 }
 
 #[test]
-fn what_is_not_known_names_its_variables() {
+fn unknown_value_names_its_variables() {
     for (text, names) in [
         ("$x$y$x", vec!["x", "y"]),
         ("${x:+:$x}", vec!["x"]),

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_that_ask_are_noted_with_their_words() {
+    fn host_queries_are_recorded_with_their_arguments() {
         for (lines, expected) in [
             ("RUN nvidia-smi", "gpu: nvidia-smi"),
             ("RUN apt-get update && nvidia-smi -L", "gpu: nvidia-smi -L"),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_fail_or_asks_nothing_is_left_out() {
+    fn commands_that_may_fail_or_query_no_host_are_not_recorded() {
         for lines in [
             "RUN nvidia-smi || true",
             "RUN nvidia-smi; echo done",

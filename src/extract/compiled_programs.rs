@@ -317,7 +317,7 @@ mod compiled_programs_tests {
     }
 
     #[test]
-    fn builds_for_gpus_say_so() {
+    fn compiled_gpu_builds_are_marked() {
         for (run, expected) in [
             ("nvcc -o x x.cu", true),
             ("nvcc -c x.cu", true),

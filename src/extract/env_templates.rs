@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_into_the_base_or_needs_more_has_no_template() {
+    fn value_with_a_modifier_or_two_variables_has_no_template() {
         for env in [
             "ENV X=/plain",
             "ENV X=$OPEN:$P",

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_fetched_so_keeps_its_name() {
+    fn file_without_a_download_keeps_its_path() {
         for script in [
             "wget https://a.b/x.run; sh y.run",
             "wget https://a.b/x.run https://a.b/y.run; sh x.run",
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn stars_stand_for_anything() {
+    fn star_matches_any_part_of_a_path() {
         for (pattern, path, expected) in [
             ("/a/*.run", "/a/x.run", true),
             ("/a/x_*_linux*", "/a/x_1_linux.run", true),

@@ -491,7 +491,7 @@ mod driver_files_tests {
     }
 
     #[test]
-    fn other_files_are_none() {
+    fn other_files_are_not_loader_files() {
         for line in [
             "COPY libcudart.so.12 /usr/lib64/",
             "COPY mylibcuda.so.1 /usr/lib64/",
@@ -511,7 +511,7 @@ mod driver_files_tests {
     }
 
     #[test]
-    fn of_what_is_copied_to_a_compat_directory_nobody_knows_what_it_is() {
+    fn copy_to_a_compat_directory_has_unknown_contents() {
         for (line, expected) in [
             ("COPY --from=x/y:1 /usr/local/cuda/compat /usr/local/cuda/compat", "/usr/local/cuda/compat/libcuda.so.1"),
             ("COPY compat/* /usr/local/cuda-12.8/compat/", "/usr/local/cuda-12.8/compat/libcuda.so.1"),
@@ -531,7 +531,7 @@ mod driver_files_tests {
     }
 
     #[test]
-    fn a_compat_package_travels_with_its_directory() {
+    fn compat_package_is_copied_with_its_directory() {
         let copied_package = |image: &str, rest: &str| {
             let image = ImageReference::parse(image).expect("a reference");
             let copies = parse_copies(&format!("COPY --from=x {rest}"));

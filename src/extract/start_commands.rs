@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_not_read() {
+    fn start_command_above_the_limit_is_not_read() {
         assert_eq!(commands_of_argv(&["a".repeat(100)]).len(), 1);
         assert!(commands_of_argv(&["a".repeat(MAX_COMMAND_LENGTH)]).is_empty());
     }

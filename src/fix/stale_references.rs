@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_read_wherever_they_stand_and_not_in_comments() {
+    fn urls_are_found_in_any_instruction_but_not_in_comments() {
         for (text, expected) in [
             ("RUN pip install a -f https://h/x.html && true", vec!["https://h/x.html"]),
             ("RUN pip install a --find-links=\"https://h/x\"", vec!["https://h/x"]),

@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tried_ahead_takes_from_nobody_before_it() {
+    fn parallel_trials_use_the_same_budget_as_sequential_ones() {
         let lists = [vec![3, 0, 5], vec![], vec![7, 9, 9], vec![2; 30], vec![1], vec![40, 1, 7, 3]];
         for left in 0..140 {
             let sequential = run_lists(&lists, 1, left);

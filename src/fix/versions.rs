@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patches_come_before_minors_and_near_ones_before_far_ones() {
+    fn patch_releases_are_ordered_before_minor_releases_by_distance() {
         let all = ["2.4.0", "2.4.1", "2.5.0", "2.5.1", "2.6.0", "2.7.0", "2.7.1"];
         for (now, expected) in [
             ("2.6.0", vec!["2.7.1", "2.5.1", "2.4.1"]),
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_is_there_for_the_python_or_says_which_it_needs() {
+    fn release_supports_the_python_or_names_the_required_one() {
         let knowledge = Knowledge::built_in();
         let needs = |text: &str| Some(format!(", which requires Python {text}"));
         let fits = || Some(String::new());

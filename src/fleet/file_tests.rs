@@ -103,7 +103,7 @@ fn error_texts(text: &str) -> String {
 }
 
 #[test]
-fn bad_files_say_what_and_where() {
+fn invalid_file_is_reported_with_its_line() {
     for (text, expected) in [
         ("", "1:1 the fleet has no pool"),
         ("pool = []", "1:8 the fleet has no pool"),
@@ -310,7 +310,7 @@ fn a_gpu_that_cannot_be_divided_has_no_mig() {
 }
 
 #[test]
-fn every_field_tells_its_own_line_and_value() {
+fn field_error_names_its_line_and_value() {
     let fleet = parse_fleet(FULL).expect("good fleet");
     let pool = &fleet.pools[0];
     for (field, expected) in [
@@ -331,7 +331,7 @@ fn every_field_tells_its_own_line_and_value() {
 
 /// The place of an entry is its own, also where it is not the first of its table.
 #[test]
-fn every_entry_of_a_table_tells_its_own_line() {
+fn table_entry_error_names_its_line() {
     let text =
         "[[pool]]\nname = \"p\"\nenv = { B = \"b\", A = \"a\" }\n[pool.host]\ndisable-require = true\nmode = \"cdi\"\n";
     let pool = &parse_fleet(text).expect("good fleet").pools[0];
@@ -371,7 +371,7 @@ fn rendered_errors(text: &str) -> String {
 }
 
 #[test]
-fn a_file_without_a_line_says_what_is_wrong_with_it() {
+fn error_without_a_line_describes_the_file() {
     for text in ["", "\n", "  \n\t\n"] {
         assert!(
             rendered_errors(text).contains("1 error in the fleet file `fleet.toml`: the fleet has no pool"),

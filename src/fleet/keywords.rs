@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_reads_back() {
+    fn every_keyword_survives_parsing_and_formatting() {
         for launch in Launch::ALL {
             assert_eq!(launch.as_str().parse(), Ok(*launch));
         }

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_tells_which_gpus_a_node_may_have() {
+    fn driver_limits_the_possible_gpus_of_a_node() {
         for (driver, there, not_there) in [
             ("450.80.02", &["3.5", "7.0", "7.5", "8.0"][..], &["8.9", "9.0", "10.0", "12.0"][..]),
             ("535.161.08", &["5.0", "7.0", "8.0", "9.0"], &["3.5", "3.7", "10.0", "12.0"]),
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_a_pool_says_leaves_some_out() {
+    fn other_pool_fields_limit_the_possible_gpus() {
         let gpus_for = |text: &str| checked_gpus(&format!("driver = \"570.86.15\"\ntoolkit = \"1.17.8\"\n{text}"));
         let classes =
             |text: &str| -> BTreeSet<GpuClass> { gpus_for(text).iter().flatten().map(|(_, class)| *class).collect() };

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_compiled_torch_range_comes_from_the_tables() {
+    fn compiled_torch_range_is_read_from_the_tables() {
         let knowledge = Knowledge::built_in();
         for (name, version, expected) in [
             ("vllm", "0.8.5.post1", Some("==2.6.0")),

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_overlap_if_a_version_lies_in_both() {
+    fn ranges_overlap_if_they_share_a_version() {
         for (one, other) in [
             ("<2", ">=1.26"),
             ("", ">=2.0"),

@@ -78,7 +78,7 @@ fn a_library_is_missing_only_where_everything_is_known() {
 }
 
 #[test]
-fn a_part_comes_with_its_library_but_may_be_missing_as_a_file() {
+fn library_package_provides_its_parts_but_a_single_file_does_not() {
     let (whole, part) = ("/usr/lib/x86_64-linux-gnu/libcudnn.so.8", "libcudnn_ops_infer.so.8");
     let file = format!("/usr/lib/x86_64-linux-gnu/{part}");
     for (what, files, packages, expected) in [

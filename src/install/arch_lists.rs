@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_compiles_nothing_reads_no_list() {
+    fn command_without_a_compilation_reads_no_architecture_list() {
         for text in [
             "nvcc --version",
             "nvcc -o a a.cu",

@@ -608,7 +608,7 @@ mod marker_tests {
     use crate::install::marker::TargetMachine;
 
     #[test]
-    fn a_marker_holds_if_it_does_for_every_possible_python() {
+    fn marker_is_true_if_it_is_for_every_possible_python() {
         let open = MarkerEnvironment { machine: TargetMachine::new("x86_64"), python: None };
         let known = MarkerEnvironment { machine: TargetMachine::new("x86_64"), python: Some("3.9") };
         for (marker, requires, expected) in [

@@ -39,7 +39,7 @@ mod tests {
     use crate::model::fact::Observations;
 
     #[test]
-    fn what_is_kept_is_for_one_and_for_every_platform() {
+    fn target_without_platform_use_is_cached_for_all_platforms() {
         let target = |of_platform: bool| TargetObservations {
             seen: Observations::default(),
             stage: Some("a".to_owned()),

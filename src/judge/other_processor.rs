@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_name_states_a_processor_with_a_whole_word_at_the_end_of_a_part() {
+    fn file_name_states_a_processor_in_the_last_word_of_a_part() {
         let knowledge = Knowledge::built_in();
         for name in [
             "Dockerfile.cpu",

@@ -173,7 +173,7 @@ mod tests {
 
     /// What stands in for a second platform is what is seen there, and what a platform decides never does.
     #[test]
-    fn a_dockerfile_is_alike_on_every_platform_where_no_word_of_it_asks_for_one() {
+    fn dockerfile_without_platform_variables_is_equal_on_all_platforms() {
         for (lines, expected) in [
             ("RUN pip install torch==2.4.0", true),
             ("ARG TARGET=a\nRUN uname -m && pip install torch==2.4.0", true),

@@ -823,7 +823,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_names_what_was_not_read() {
+    fn verdict_title_names_the_unread_file() {
         let unread = "`nvidia/cuda:13` was not read, and the compatibility database lacks this tag";
         let (a, b) = (format!("a is unknown: {unread}"), format!("b is unknown: {unread}"));
         for (all, title, cause, also) in [

@@ -613,7 +613,7 @@ mod stage_names_tests {
     use super::*;
 
     #[test]
-    fn a_command_tells_whether_it_installs_a_driver() {
+    fn driver_install_is_detected_in_a_command() {
         let installs = |command: &str| Knowledge::built_in().driver_program(command).is_some();
         assert!(installs("nvidia-driver init") && installs("nvidia-driver"));
         for command in ["nvidia-driver-570", "nvidia-smi", "python nvidia-driver", "", "nvidia-device-plugin"] {
@@ -622,7 +622,7 @@ mod stage_names_tests {
     }
 
     #[test]
-    fn the_last_word_of_a_name_says_what_a_stage_is_for() {
+    fn last_word_of_a_stage_name_states_its_purpose() {
         for (name, expected) in [
             ("test", Some("tests")),
             ("Test", Some("tests")),
@@ -664,7 +664,7 @@ mod cuda_tags_tests {
     }
 
     #[test]
-    fn tags_that_were_there_and_tags_of_other_shapes_are_not_doubted() {
+    fn published_tags_and_tags_of_other_forms_are_accepted() {
         for tag in [
             "12.4.1-base-ubuntu22.04",
             "11.8.0-cudnn8-devel-ubuntu22.04",

@@ -144,7 +144,7 @@ mod driver_rows_tests {
     use super::*;
 
     #[test]
-    fn a_package_holds_what_had_come_out_and_was_not_yet_followed() {
+    fn driver_package_contains_releases_current_in_its_period() {
         for (cuda, from, to, expected) in [
             ("11.2", "2021-04-01", "2021-06-29", &["460.32.03"][..]),
             ("11.2", "2021-04-01", "2021-10-26", &["460.32.03", "460.106.00"]),
@@ -258,7 +258,7 @@ mod jetson_windows_lookup_tests {
     }
 
     #[test]
-    fn a_modules_number_tells_its_release() {
+    fn jetson_module_version_selects_its_cuda_release() {
         for (driver, expected) in [
             ("36.4.3", Some("12.6")),
             ("36.4", Some("12.6")),
@@ -288,7 +288,7 @@ mod jetson_windows_lookup_tests {
     }
 
     #[test]
-    fn a_windows_number_tells_its_branch() {
+    fn windows_driver_version_selects_its_branch() {
         for (driver, expected) in [
             ("531.61", Some(530)),
             ("535.98", Some(535)),

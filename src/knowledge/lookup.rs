@@ -554,7 +554,7 @@ mod alias_rows_tests {
     use super::*;
 
     #[test]
-    fn a_word_suggests_values_of_its_field_only() {
+    fn lookup_suggests_only_values_of_its_field() {
         let launch = ["docker-gpus", "docker-cdi", "kubernetes", "enroot", "singularity", "podman-cdi", "native"];
         let severity = ["off", "note", "warning", "error"];
         for (word, values, expected) in [
@@ -590,7 +590,7 @@ mod mig_profiles_tests {
     use super::*;
 
     #[test]
-    fn what_is_added_to_a_profile_is_left_out() {
+    fn mig_profile_suffix_is_ignored() {
         for (profile, expected) in [
             ("1g.10gb", Some("1g.10gb")),
             ("1g.10gb.me", Some("1g.10gb")),

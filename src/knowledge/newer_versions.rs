@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_newer_where_its_version_comes_after_every_row() {
+    fn image_version_above_every_row_is_newer() {
         let knowledge = Knowledge::built_in();
         for (version, expected) in
             [("13.99.0", true), ("14.0.0", true), ("13.2.99", false), ("12.4.1", false), ("x", false)]
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_table_has_is_not_newer() {
+    fn package_without_a_table_is_never_newer() {
         let knowledge = Knowledge::built_in();
         assert!(!knowledge.is_newer_framework("somebodys-package", "99.0"));
         assert!(knowledge.is_newer_framework("cupy-cuda12x", "99.0"));

@@ -495,7 +495,7 @@ mod wheel_lookup_tests {
     use crate::knowledge::Knowledge;
 
     #[test]
-    fn versions_tell_their_cuda_where_a_distribution_writes_it_there() {
+    fn local_version_states_cuda_for_distributions_that_write_it() {
         for (name, version, expected) in [
             ("jaxlib", "0.4.14+cuda11.cudnn86", Some("11")),
             ("jaxlib", "0.1.75+cuda11.cudnn82", Some("11")),
@@ -525,7 +525,7 @@ mod wheel_lookup_tests {
     }
 
     #[test]
-    fn names_tell_their_cuda_and_names_that_merely_look_so_tell_none() {
+    fn package_name_suffix_states_cuda() {
         for (name, expected) in [
             ("cudf-cu12", Some("12")),
             ("spconv-cu120", Some("12.0")),
@@ -586,7 +586,7 @@ mod library_lookup_tests {
     }
 
     #[test]
-    fn the_name_of_the_runtime_tells_as_much_as_all_releases_with_it_have_in_common() {
+    fn runtime_soname_states_the_common_part_of_its_releases() {
         let cuda_version = |soname: &str| KNOWLEDGE.cuda_of_runtime(soname).map(|version| version.to_string());
         for (soname, expected) in [
             ("libcudart.so.13", Some("13")),

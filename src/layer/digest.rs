@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_of_any_length_come_to_the_digest_of_the_whole() {
+    fn digest_is_independent_of_chunk_sizes() {
         let bytes: Vec<u8> = (0..=255).cycle().take(5 * CHUNK_SIZE + 77).collect();
         let zeros = format!("sha256:{}", "0".repeat(64));
         for length in [0, 1, CHUNK_SIZE - 1, CHUNK_SIZE, CHUNK_SIZE + 1, 2 * CHUNK_SIZE, bytes.len()] {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_are_those_of_other_tools_and_strange_ones_are_refused() {
+    fn digests_match_other_tools_and_unknown_algorithms_are_refused() {
         let empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(StreamDigest::for_expected(empty).expect("sha256").finish(), empty);
         let long = format!("sha512:{}", "0".repeat(128));

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layers_that_come_too_late_find_no_room_but_small_ones_do() {
+    fn memory_budget_refuses_later_large_layers_only() {
         let of = |names: usize| LayerSummary { names: vec![0; names], ..LayerSummary::default() };
         let room = ImageMemoryBudget::default();
         assert!(room.try_reserve(&of(MAX_IMAGE_MEMORY / 8 / 2)));

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_is_not_there() {
+    fn damaged_layer_summary_is_not_read() {
         let bytes = packed(&layer());
         for end in (0..bytes.len()).step_by(997).chain([bytes.len() - 1]) {
             assert_eq!(LayerSummary::read_compressed(&bytes[..end], "sha256:00"), None, "cut at {end}");

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn links_and_folders_have_no_payload_whatever_their_size() {
+    fn links_and_folders_have_no_payload_for_any_size() {
         for flag in *b"123456" {
             let fields = parse_header(&block(|header| header.as_mut_bytes()[156] = flag)).expect("a header");
             assert_eq!(fields.size, 0, "{flag}");

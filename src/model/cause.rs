@@ -905,7 +905,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_code_decides_by_survives_a_saved_report() {
+    fn deciding_causes_survive_a_saved_report() {
         let build = |because| Cause::BuildNotKnown { because: Box::new(because) };
         let sources = || Cause::BuiltFromSources { path: "pytorch/vision".to_owned() };
         for (cause, several, from_sources) in [

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_refused() {
+    fn invalid_reference_is_refused() {
         for text in [
             "",
             "/",

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn an_explicit_file_comes_before_the_default_locations() {
+    fn explicit_credential_file_overrides_default_locations() {
         let folder = tempfile::tempdir().expect("temporary folder");
         let write = |name: &str, user: &str| {
             let path = folder.path().join(name);

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_tags_come_first() {
+    fn closest_tags_are_suggested_first() {
         assert_eq!((edit_distance("kitten", "sitting"), edit_distance("", "ab"), edit_distance("a", "")), (3, 2, 1));
         let tags = ["latest", "12.4.0-base", "12.4.1-base", "11.8"].map(Into::into).to_vec();
         assert_eq!(nearest_tags("12.4-base", tags)[..2], ["12.4.1-base", "12.4.0-base"]);

@@ -191,7 +191,7 @@ fn an_unknown_brand_can_decide_the_verdict() {
 
 /// Whether the compat library is loaded depends on an unread ELF note; the result is known where both cases agree.
 #[test]
-fn what_fails_with_either_library_fails() {
+fn verdict_fails_if_both_possible_libraries_fail() {
     let pool = |gpu: &str, driver: &str, toolkit: &str| {
         format!("gpu = \"{gpu}\"\ndriver = \"{driver}\"\nlaunch = \"docker-cdi\"\ntoolkit = \"{toolkit}\"\n")
     };

@@ -380,5 +380,5 @@ fn move_to_front(first: &mut Vec<usize>, at: usize) {
 }
 
 #[cfg(test)]
-#[path = "doubt_tests.rs"]
+#[path = "improvement_tests.rs"]
 mod tests;

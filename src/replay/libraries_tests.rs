@@ -133,7 +133,7 @@ fn a_library_that_nothing_includes_is_reported() {
 }
 
 #[test]
-fn what_is_missing_stops_at_the_start_and_not_later() {
+fn linked_library_missing_stops_the_start_step() {
     let passes = StepResult::Passes(StartRoute::Native);
     let stops = StepResult::Stops(ReplayFailure::new(Outcome::LibraryMissing, CudaErrorCodes::NONE));
     let none = StepResult::NotApplicable;

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_sorted_and_read_back() {
+    fn written_baseline_is_sorted_and_readable() {
         let one = Baseline::from_fingerprints([
             test_fingerprint("b", None),
             test_fingerprint("a", Some("x\n\"")),

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_fact_says_counts_and_nothing_else() {
+    fn facts_digest_depends_only_on_key_state_and_value() {
         let facts = r#"[{"id":"f0","key":"a","state":"known","value":["x","y"],"origins":[],"why":null}]"#;
         for (other, alike) in [
             (r#"[{"value":["x","y"],"state":"known","key":"a"}]"#, true),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_sums_to_what_is_read() {
+    fn written_and_parsed_facts_have_the_same_digest() {
         let fact = Fact {
             id: "f0".to_owned(),
             key: "image.base".to_owned(),

@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_layer_holds_is_known_by_its_path_and_not_by_its_digest() {
+    fn fingerprint_of_a_layer_file_ignores_the_layer_digest() {
         let mut one = finding("r", TEXT, "torch", &["a"]);
         let layer = |digest: &str, path: &str| Location {
             kind: LocationKind::Layer,

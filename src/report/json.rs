@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_what_is_wrong_with_a_text() {
+    fn invalid_json_is_reported_with_its_fault() {
         for (text, expected) in [
             ("FROM x", "not a JSON report (expected value at line 1 column 1); pass a report of --format json"),
             ("{}", "not a report of imagelint: it has no `schema_version`"),

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_deep_takes_one_line_and_nothing_else() {
+    fn only_deeply_nested_json_is_written_on_one_line() {
         let step = json!({"a": [1, {"b": []}], "c": {}, "d": "x\n"});
         for lists in 0..12 {
             let value = nest_in_lists(json!([step, [], step]), lists);

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_one_line_whatever_is_in_it() {
+    fn ndjson_record_is_one_line_for_any_text() {
         let error =
             InputError { input: "a\n\u{1b}[31m\u{2028}".to_owned(), message: "b\r\n".to_owned(), location: None };
         let mut out = Vec::new();

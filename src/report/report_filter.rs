@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_anew_is_passed_over_and_nothing_else() {
+    fn filter_drops_only_recomputed_report_fields() {
         let dropped = ["[]", r#"[{"x":"]\"}]"},["\\"]]"#, r#"{"a":[{}],"b":"}{\\\""}"#, "[ \n [ ] , 1 ]"];
         for value in dropped {
             for name in ["verdicts", "findings", "description"] {

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_loses_what_says_nothing() {
+    fn leading_current_directory_is_stripped() {
         for (path, expected) in
             [("./a/b", "a/b"), ("././/a", "a"), ("./", "./"), ("../a", "../a"), ("/a", "/a"), (".a", ".a")]
         {

@@ -108,7 +108,7 @@ mod tests {
     use crate::rules::RuleBook;
 
     #[test]
-    fn every_page_fits_and_says_something() {
+    fn every_sarif_rule_text_is_present_and_within_limits() {
         for page in RuleBook::built_in().pages() {
             let descriptor = rule_descriptor(&page.name, Some(page));
             for key in ["shortDescription", "fullDescription"] {

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_anew_may_be_missing_or_odd() {
+    fn saved_report_may_lack_recomputed_fields() {
         let text = r#" {"schema_version":1,"tool":7,"subjects":[{"name":"a","kind":"image","verdicts":{"x":[1]}}],"errors":[]}"#;
         let again = read_text(text).expect("a report");
         assert_eq!((again.subjects[0].name.as_str(), again.subjects[0].observed.platforms.len()), ("a", 0));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_wrong_with_a_text() {
+    fn invalid_json_is_reported_with_its_fault() {
         for (text, expected) in [
             ("FROM x", "not a JSON report (expected value at line 1 column 1); pass a report of --format json"),
             ("", "not a JSON report (EOF while parsing a value at line 1 column 0); pass a report of --format json"),

@@ -151,7 +151,7 @@ fn a_component_that_was_not_seen_may_be_any() {
 }
 
 #[test]
-fn what_is_wrong_is_underlined() {
+fn condition_error_is_underlined() {
     let deep = format!("{}true{}", "(".repeat(100), ")".repeat(100));
     let nots = format!("{}true", "!".repeat(4000));
     let long = "true || ".repeat(600);
@@ -226,7 +226,7 @@ fn what_is_wrong_is_underlined() {
 }
 
 #[test]
-fn a_fact_is_compared_with_every_word_that_it_may_be() {
+fn fact_is_compared_with_all_its_possible_values() {
     let words = Vocabulary::built_in();
     let mut closed = 0;
     for entry in words.entries {

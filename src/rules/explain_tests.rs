@@ -159,7 +159,7 @@ fn every_page_that_the_tables_name_is_there() {
 }
 
 #[test]
-fn the_likeliest_error_comes_first_and_several_messages_are_listed() {
+fn most_likely_error_is_listed_first_with_all_messages() {
     let of = |text: &str| {
         let found = explain_text(text, RuleBook::built_in(), Knowledge::built_in());
         found.first().map(|one| (one.page.name.clone(), one.why.clone(), one.by))

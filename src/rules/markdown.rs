@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_longer_fence_holds_a_shorter_one() {
+    fn longer_fence_contains_a_shorter_one() {
         let text = "# a\r\n````md x\n```\n# no heading\n```\n````\n\nline\n";
         let found = split_blocks(text).expect("well formed");
         let MarkdownBlock::Fence { info, body, .. } = &found[1] else { panic!("{found:?}") };

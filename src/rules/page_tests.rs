@@ -64,7 +64,7 @@ fn a_page_is_read_into_its_parts() {
 }
 
 #[test]
-fn what_is_wrong_is_underlined_in_the_page() {
+fn page_error_is_underlined() {
     for (old, new, under, help) in [
         ("severity", "severty", "severty", "severity"),
         ("\"warning\"", "\"waning\"", "\"waning\"", "warning"),
@@ -94,7 +94,7 @@ fn what_is_wrong_is_underlined_in_the_page() {
 }
 
 #[test]
-fn what_a_test_would_take_too_long_for_is_refused() {
+fn page_with_too_many_pools_or_examples_is_refused() {
     let refused = |text: &str| parse_page(text).err().map(|error| error.to_string()).unwrap_or_default();
     let many = |count: usize| VALID_PAGE.replace("[[pool]]\n", &"[[pool]]\n".repeat(count));
     assert!(refused(&many(33)).contains("at most 32 pools"), "{}", refused(&many(33)));

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_says_the_same_whenever_it_is_compiled() {
+    fn pattern_matches_the_same_after_every_compilation() {
         for when in [PatternCompilation::AtOnce, PatternCompilation::AtFirstUse] {
             let pattern = ConditionPattern::parse("^a+$", Span::default(), when).expect("a pattern");
             for (text, found) in [("aa", true), ("", false), ("ab", false), ("b", false)] {
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_cannot_be_used_is_refused_or_says_nothing() {
+    fn invalid_pattern_is_refused_or_matches_nothing() {
         for text in ["(", "a{4000}{4000}", "[z-a]", "(?<x"] {
             assert!(ConditionPattern::parse(text, Span::default(), PatternCompilation::AtOnce).is_err(), "{text}");
             let late =

@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wildcard_matches_exactly_one_more_word() {
+    fn wildcard_matches_exactly_one_segment() {
         let words = Vocabulary::built_in();
         assert_eq!(words.find_entry("image.env.NVIDIA_REQUIRE_CUDA").map(|entry| entry.kind), Some(ValueType::Text));
         for name in ["image.env", "image.env.", "image.env.a.b", "image.bas", "", "*"] {
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn every_example_of_a_function_can_be_read_and_says_its_arguments() {
+    fn every_function_example_parses_and_names_its_arguments() {
         let words = Vocabulary::built_in();
         for function in words.functions {
             let condition = match function.gives {
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn every_entry_says_where_it_comes_from() {
+    fn every_vocabulary_entry_names_its_source() {
         for entry in VOCABULARY_ENTRIES {
             assert!(!entry.origin.is_empty() && !entry.doc.is_empty() && !entry.doc.ends_with('.'), "{}", entry.name);
         }

@@ -172,7 +172,7 @@ mod tests {
     use super::substitution_range;
 
     #[test]
-    fn a_word_is_one_substitution_or_none() {
+    fn word_is_at_most_one_substitution() {
         for (raw, expected) in [
             ("$(cat a)", Some("cat a")),
             ("\"$(cat a)\"", Some("cat a")),

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_program_runs_is_the_command() {
+    fn wrapped_command_is_the_command() {
         for (text, expected) in [
             ("timeout 1800 pip install x", "pip install x"),
             ("timeout -k 5 --signal=KILL 30m pip install x", "pip install x"),

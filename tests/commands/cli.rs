@@ -45,7 +45,7 @@ fn an_unknown_pool_gets_a_suggestion() {
 }
 
 #[test]
-fn a_broken_fleet_is_underlined_with_the_nearest_word() {
+fn fleet_error_is_underlined_with_the_closest_keyword() {
     let repository = TestRepository::new();
     repository.file("broken.toml", "[[pool]]\nname = \"a\"\ngpu = \"A100\"\ndrivr = \"470.182.03\"\n");
     let done = repository.run(&["check", "--fleet", "broken.toml", "Dockerfile"]);
@@ -72,7 +72,7 @@ fn one_missing_input_does_not_hide_the_verdicts_of_another() {
 }
 
 #[test]
-fn wrong_usage_ends_with_2_and_says_so_on_the_error_stream() {
+fn wrong_usage_exits_with_2_and_an_error_message() {
     let repository = TestRepository::new();
     for arguments in [
         &["check", "--unheard-of"][..],

@@ -197,7 +197,7 @@ fn a_users_row_from_memory_causes_no_error() {
 }
 
 #[test]
-fn mistakes_in_a_table_are_underlined_with_the_nearest_word() {
+fn table_error_is_underlined_with_the_closest_keyword() {
     let repository = TestRepository::new();
     repository.file("lab/gpus.toml", &OWN_GPU.replace("capability", "capabilty"));
     for command in [&["check", "Dockerfile"][..], &["knowledge"], &["describe", "Dockerfile"]] {
@@ -216,7 +216,7 @@ fn mistakes_in_a_table_are_underlined_with_the_nearest_word() {
 }
 
 #[test]
-fn a_folder_without_tables_or_with_a_strange_one_is_refused() {
+fn knowledge_folder_with_no_table_or_an_unknown_one_is_refused() {
     let repository = TestRepository::new();
     for (folder, part) in
         [("nowhere", "cannot read the compatibility database in nowhere"), ("empty", "contains no table")]

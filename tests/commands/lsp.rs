@@ -334,7 +334,7 @@ fn unsaved_requirements_file_is_checked_with_its_dockerfile() {
 }
 
 #[test]
-fn a_hover_says_where_the_image_runs_and_why() {
+fn hover_shows_the_verdict_of_each_pool_and_its_reason() {
     let repository = TestRepository::new();
     let capabilities = json!({ "textDocument": { "hover": { "contentFormat": ["markdown", "plaintext"] } } });
     let mut editor = Editor::ready(&repository, &capabilities);

@@ -54,7 +54,7 @@ fn a_build_for_one_platform_does_not_apply_to_pools_of_another() {
 
 /// The smallest driver of a CUDA 12.4 program with code for all, by how it is started.
 #[test]
-fn the_smallest_driver_hangs_on_the_way_of_starting() {
+fn smallest_driver_depends_on_the_launch_method() {
     let image = format!(
         "{ENOUGH}cuda_runtime = \"12.4\"\n[env]\nNVIDIA_VISIBLE_DEVICES = \"all\"\n\
          NVIDIA_REQUIRE_CUDA = \"cuda>=12.4 brand=tesla,driver>=470,driver<471 brand=nvidia,driver>=470,driver<471\"\n\

@@ -68,7 +68,7 @@ fn settings_take_either_name() {
 }
 
 #[test]
-fn a_baseline_with_the_former_name_knows_the_finding() {
+fn baseline_with_the_former_rule_name_matches_the_finding() {
     let place = repository("");
     let done = place.run(&["check", ".", "--write-baseline", "known.json"]);
     assert_eq!(code(&done), 0, "{}", err(&done));

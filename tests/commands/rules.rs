@@ -120,7 +120,7 @@ fn a_preview_rule_reports_only_on_request() {
 }
 
 #[test]
-fn lists_tell_every_rule_and_every_word() {
+fn rule_lists_contain_every_rule_and_vocabulary_entry() {
     let (code, all) = json(&["rules", "list", "--format", "json"]);
     let rules = all["rules"].as_array().expect("rules");
     let names: BTreeSet<&str> = rules.iter().filter_map(|rule| rule["rule"].as_str()).collect();

@@ -100,7 +100,7 @@ fn ignore_hides_its_findings_and_changes_the_exit_code() {
 
 /// A run that ends with 1 says why, whatever it is printed as; where the image concerns no GPU as well.
 #[test]
-fn every_format_tells_of_an_ignore_without_effect() {
+fn every_format_reports_an_unused_ignore() {
     let repository = TestRepository::new();
     let formats = [
         "concise",
@@ -182,7 +182,7 @@ fn settings_without_effect_are_reported() {
 }
 
 #[test]
-fn the_nearest_file_holds_and_the_hidden_name_first() {
+fn nearest_settings_file_applies_and_the_hidden_name_has_precedence() {
     let repository = repository();
     let target = |name: &str| format!("target = '{name}'\n");
     repository.file("app/Dockerfile", "FROM busybox AS a\nFROM busybox AS b\nFROM busybox AS c\nFROM busybox AS d\n");
@@ -207,7 +207,7 @@ fn the_nearest_file_holds_and_the_hidden_name_first() {
 }
 
 #[test]
-fn settings_outside_of_the_repository_do_not_hold() {
+fn settings_outside_of_the_repository_are_ignored() {
     let repository = repository();
     repository.file("inner/.git/HEAD", "");
     repository.file("inner/Dockerfile", FAILS);

@@ -480,7 +480,7 @@ fn working_driver_below_the_smallest_is_shown() {
 
 /// Which files run on a pool is a value like any other: where none does, nothing is told of it.
 #[test]
-fn a_pool_of_other_files_is_none_of_an_images() {
+fn what_if_skips_a_pool_of_other_files() {
     let repository = repository();
     repository.file("a/Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
     for (files, runs) in [("[\"a/**\"]", true), ("a/*", true), ("[\"b/**\", \"c/**\"]", false)] {

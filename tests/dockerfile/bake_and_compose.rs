@@ -70,7 +70,7 @@ target "serve" {
 }
 
 #[test]
-fn json_says_the_same_and_a_matrix_makes_many() {
+fn json_bake_file_equals_hcl_and_a_matrix_creates_targets() {
     let text = r#"{"variable": {"V": {"default": "1"}},
         "target": {"a": {"args": {"X": "${V}.2", "N": 3}, "matrix": {"py": ["10", "11"]}, "name": "a-${py}", "target": "t${py}"}}}"#;
     let builds = read_bake_file("docker-bake.json", text).expect("builds");

@@ -394,29 +394,6 @@ fn the_shell_before_an_entrypoint_is_seen() {
 /// The end on the pool with a new driver of what a Dockerfile installs.
 
 #[test]
-fn two_torch_versions_with_the_same_outcome_have_this_outcome() {
-    let pool = "[[pool]]\nname = \"b200\"\ngpu = \"B200\"\ndriver = \"570.211.01\"\nplatform = \"linux/amd64\"\n\
-        launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
-    for (pip, conda, cuda, fate, outcome) in [
-        ("2.4.0", "2.4.1", "12.1", "fails", "no-kernel-image"),
-        ("2.4.0+cu121", "2.4.1", "12.1", "fails", "no-kernel-image"),
-        // Of other builds, or of one that is not told, the end is not the same for sure.
-        ("2.4.0", "2.4.1", "11.8", "undetermined", ""),
-        ("2.4.0", "2.7.0", "12.8", "undetermined", ""),
-        ("2.4.0+cu118", "2.4.1", "12.1", "undetermined", ""),
-        ("2.4.0", "2.99.0", "12.1", "undetermined", ""),
-    ] {
-        let repository = TestRepository::empty();
-        repository.file("fleet.toml", pool);
-        let packages = format!("[packages.pip]\ntorch = \"{pip}\"\n[packages.conda]\npytorch = \"{conda}\"\n");
-        let text = format!("base = \"ubuntu:22.04\"\n{packages}pytorch-cuda = \"{cuda}\"\n");
-        repository.file("two.image.toml", &text);
-        let (_, said, wall) = verdicts_by_pool(&repository, "two.image.toml").into_iter().next().expect("a verdict");
-        assert_eq!((said.as_str(), wall.as_str()), (fate, outcome), "{pip} {conda} {cuda}");
-    }
-}
-
-#[test]
 fn server_images_require_the_cuda_version_of_their_build() {
     let pool = "[[pool]]\nname = \"l4\"\ngpu = \"L4\"\ndriver = \"545.23.08\"\nplatform = \"linux/amd64\"\n\
         launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";

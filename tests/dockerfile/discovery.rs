@@ -66,7 +66,7 @@ fn directory_search_matches_names_and_skips_git_ignored_files() {
 }
 
 #[test]
-fn many_files_come_out_the_same_whatever_the_number_of_workers() {
+fn report_is_independent_of_the_number_of_workers() {
     let repository = TestRepository::new();
     for at in 0..60 {
         let text = format!("FROM nvidia/cuda:1{}.{}.1-base-ubuntu22.04\nENV A={at}\n", at % 3, at % 5);
@@ -119,7 +119,7 @@ fn standard_input_may_have_a_name() {
 }
 
 #[test]
-fn the_list_of_files_says_why() {
+fn list_of_files_states_the_reasons() {
     let repository = TestRepository::new();
     repository.file("gpu/Dockerfile", GPU);
     repository.file("web/Dockerfile", "FROM python:3.12\nRUN pip install flask\n");

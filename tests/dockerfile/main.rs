@@ -6,11 +6,11 @@ mod components;
 mod copied_packages;
 mod directives;
 mod discovery;
-mod fetched_files;
-mod installs;
+mod limits;
 mod parser;
 mod stages;
 #[path = "../support/mod.rs"]
 #[expect(dead_code, reason = "the other test binaries use the rest")]
 mod support;
+mod unread_files;
 mod version_ranges;

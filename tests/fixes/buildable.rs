@@ -280,7 +280,7 @@ fn lists_of_gpus_of_cmake_get_one_more() {
 }
 
 #[test]
-fn another_extra_brings_the_build_for_another_cuda() {
+fn fix_changes_the_extra_for_another_cuda() {
     let file = |line: &str| format!("FROM python:3.11\nRUN pip install {line}\n");
     let (texts, code) = fixed(T4, &[("Dockerfile", &file("'jax[cuda13]==0.8.0' numpy"))], &[]);
     assert_eq!((texts[0].as_str(), code), (file("'jax[cuda12]==0.8.0' numpy").as_str(), 0));

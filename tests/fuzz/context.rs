@@ -68,6 +68,13 @@ pub(crate) const LIST_WORDS: &[&str] = &[
     "{ a = { b = [",
 ];
 
+/// Files of projects, as installers read them.
+const PROJECT_FILES: &[&str] = &[
+    "[project]\nname = \"app\"\nversion = \"0\"\ndependencies = [\"torch\"]\n",
+    "[tool.poetry.dependencies]\npython = \"^3.10\"\ntorch = \"^2.1\"\n",
+    "name: app\nchannels: [conda-forge]\ndependencies:\n  - python=3.10\n  - pip:\n    - torch==2.1.0+cu121\n",
+];
+
 fn fixture(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     String::from_utf8_lossy(&fs::read(root.join(path)).expect("a fixture")).into_owned()
@@ -84,17 +91,11 @@ pub(crate) fn script_seeds() -> Vec<String> {
 }
 
 pub(crate) fn list_seeds() -> Vec<String> {
-    let mut seeds: Vec<String> = [
-        "locks/Pipfile.lock",
-        "locks/extras/uv.lock",
-        "locks/groups/poetry.lock",
-        "locks/groups/requirements.txt",
-        "installs/uv-lock/pyproject.toml",
-        "installs/poetry-lock/pyproject.toml",
-        "installs/environment-yml/environment.yml",
-    ]
-    .map(fixture)
-    .to_vec();
+    let mut seeds: Vec<String> =
+        ["locks/Pipfile.lock", "locks/extras/uv.lock", "locks/groups/poetry.lock", "locks/groups/requirements.txt"]
+            .map(fixture)
+            .to_vec();
+    seeds.extend(PROJECT_FILES.iter().map(|file| (*file).to_owned()));
     seeds.extend(LIST_WORDS.iter().map(|word| (*word).to_owned()));
     seeds
 }

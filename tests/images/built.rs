@@ -127,7 +127,7 @@ fn a_comment_above_the_line_counts() {
 }
 
 #[test]
-fn without_steps_the_name_leads_to_the_line_and_nothing_else_does() {
+fn without_history_only_the_name_leads_to_the_line() {
     let squashed = base(&[CUDA, REQUIRE, GPUS, "MODEL=small"]).layer("", torch());
     let report = check(DOCKERFILE, &squashed);
     let told = places(&report);

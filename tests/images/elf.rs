@@ -136,7 +136,7 @@ fn an_empty_fat_binary_is_valid() {
 }
 
 #[test]
-fn program_headers_may_come_late() {
+fn late_program_headers_are_read() {
     for dynamic_first in [false, true] {
         let file = Elf { dynamic_first, programs: Programs::Late, ..library() }.with(".rodata", 1, 8, vec![1; 40_000]);
         let found = seen(&file.bytes());

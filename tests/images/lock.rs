@@ -309,7 +309,7 @@ fn a_configuration_wins_over_the_rows_for_the_tag_and_picks_the_build() {
 }
 
 #[test]
-fn the_dockerfile_has_the_last_word_and_builds_on_the_base() {
+fn dockerfile_overrides_its_locked_base() {
     let (_registry, repository, reference) = private("");
     for (rest, name, expected) in [
         ("ENV NVIDIA_REQUIRE_CUDA=cuda>=11.0", "NVIDIA_REQUIRE_CUDA", json!("cuda>=11.0")),

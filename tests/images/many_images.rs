@@ -143,7 +143,7 @@ fn names(report: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_second_scan_reads_no_layer_and_says_the_same() {
+fn second_scan_reads_no_layer_and_reports_the_same() {
     let place = place();
     let registry = registry(&place);
     let name = format!("{}/team/app:a", registry.host());
@@ -223,7 +223,7 @@ fn a_broken_or_unwritable_cache_changes_no_verdict() {
 }
 
 #[test]
-fn names_come_from_arguments_and_lists_in_their_order_each_once() {
+fn image_names_are_read_once_in_the_order_of_arguments_and_lists() {
     let place = place();
     place.file("list", "# ours\noci:images:c\n\noci:images:none\noci:images:a # again\n");
     let done = place.run(&["scan", "--format", "json", "oci:images:b", "oci:images:a", "--from-file", "list"]);
@@ -331,7 +331,7 @@ fn a_helm_chart_among_the_tags_is_skipped_and_reported() {
 }
 
 #[test]
-fn lines_come_one_a_subject_with_a_summary_at_the_end() {
+fn ndjson_has_one_line_per_subject_and_a_summary() {
     let place = place();
     let all = ["oci:images:a", "oci:images:none", "oci:images:b", "oci:images:c"];
     let done = place.run(&[&["scan", "--format", "ndjson"][..], &all].concat());
@@ -559,7 +559,7 @@ fn pod_variable_overrides_pool_variable() {
 }
 
 #[test]
-fn running_image_comes_from_the_pod_status() {
+fn running_image_is_read_from_the_pod_status() {
     let place = place();
     place.file("fleet.toml", LABELLED);
     let registry = registry(&place);
@@ -650,7 +650,7 @@ fn gpu_and_driver_labels_select_pools_by_declared_values() {
 }
 
 #[test]
-fn compose_image_variables_come_from_the_adjacent_env_file() {
+fn compose_image_variables_are_read_from_the_adjacent_env_file() {
     let place = place();
     place.file("fleet.toml", LABELLED);
     let registry = registry(&place);

@@ -110,7 +110,7 @@ fn made(layers: bool) -> TestRepository {
 }
 
 #[test]
-fn every_form_of_an_image_of_buildah_says_the_same() {
+fn every_image_format_of_buildah_has_the_same_report() {
     let repository = made(true);
     let (before, facts, layers) = scanned(&repository, "oci:made:one");
     assert_eq!(layers, "layers 3 of 3");
@@ -181,7 +181,7 @@ fn every_form_of_an_image_of_buildah_says_the_same() {
 }
 
 #[test]
-fn a_squashed_build_says_the_same_and_has_one_layer() {
+fn squashed_build_has_one_layer_and_the_same_report() {
     let (apart, squashed) = (made(true), made(false));
     let (fates, facts, layers) = scanned(&squashed, "oci:made:one");
     assert_eq!(layers, "layers 1 of 1");

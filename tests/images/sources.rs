@@ -207,7 +207,7 @@ fn skopeo_dir_image_opens_by_scheme_and_by_path() {
 }
 
 #[test]
-fn a_flat_folder_may_hold_an_index() {
+fn flat_folder_may_contain_an_index() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let path = folder.path().join("layout");
     let index = oci_layout::index(&path);

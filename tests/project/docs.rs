@@ -233,7 +233,7 @@ fn every_key_is_documented() {
 }
 
 #[test]
-fn every_word_of_a_fleet_file_is_documented() {
+fn every_key_of_a_fleet_file_is_documented() {
     same_keys("reference/fleet-file.md", "## Launch methods", fleet::Launch::WORDS);
     let text = page("reference/fleet-file.md");
     let words = [fleet::Mode::WORDS, fleet::Runtime::WORDS, fleet::DeviceListStrategy::WORDS].concat();

@@ -41,7 +41,7 @@ const FILES: &[(&str, &[&str])] = &[
         "images/sources.rs",
         &[
             "archives_of_skopeo_give_config_and_layers_packed_or_not",
-            "a_flat_folder_may_hold_an_index",
+            "flat_folder_may_contain_an_index",
             "packed_layers_are_known_by_their_name_or_by_their_sum",
             "podman_gives_the_same_image_through_its_socket",
             "config_query_exports_the_image_only_if_the_answer_is_invalid",

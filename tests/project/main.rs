@@ -11,4 +11,5 @@ mod refresh;
 #[expect(dead_code, reason = "the other test binaries use the rest")]
 mod support;
 mod tables;
+mod torch_cases;
 mod writing;

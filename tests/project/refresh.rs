@@ -45,7 +45,7 @@ fn cuda_recipes_do_not_overlap_in_time() {
 
 /// Every requirement was that of an image, and every operating system that a tag names has a recipe.
 #[test]
-fn recipes_tell_every_tag() {
+fn recipes_contain_every_tag() {
     for row in KNOWLEDGE.requirements() {
         assert!(KNOWLEDGE.cuda_recipes().iter().any(|recipe| recipe.require == Some(row.id)), "{}", row.id);
     }

@@ -129,7 +129,7 @@ fn references_between_tables_resolve() {
 }
 
 #[test]
-fn newer_toolkits_and_branches_ask_for_no_less() {
+fn newer_toolkits_and_branches_have_no_lower_requirement() {
     for pair in KNOWLEDGE.toolkits().windows(2) {
         if let (Some(older), Some(newer)) = (pair[0].min_driver_full, pair[1].min_driver_full) {
             assert!(older <= newer, "{} and {}", pair[0].version, pair[1].version);
@@ -166,7 +166,7 @@ fn releases_follow_each_other() {
 
 /// Nothing was released or read after the newest day on which a source was read.
 #[test]
-fn no_day_lies_in_the_future() {
+fn no_table_date_is_in_the_future() {
     let today = KNOWLEDGE.newest_source_date();
     let days = KNOWLEDGE.torch_releases().iter().filter_map(|row| row.released);
     let days = days.chain(KNOWLEDGE.framework_builds().iter().filter_map(|row| row.released));

@@ -89,6 +89,8 @@ fn cases(root: &Path) -> Vec<Case> {
         let fleet = one.fleet.as_deref().unwrap_or(default);
         let mut found = case(name, one.file_name(), one.text().unwrap_or_default(), fleet);
         found.arguments = one.arguments();
+        let context = one.context_folder.iter().flat_map(|folder| ["--context", folder.as_str()]);
+        found.arguments.extend(context.map(str::to_owned));
         if let Folder::New(_, files) = &mut found.folder {
             files.clone_from(&one.files);
         }

@@ -28,7 +28,7 @@ struct CaseFile {
     fleets: BTreeMap<String, String>,
     /// Image descriptions by name. Every file can use them.
     images: BTreeMap<String, String>,
-    /// Build contexts by name: the text of each file by its path. The cases of this file can use them.
+    /// Files of build contexts by name: the text of each file by its path. The cases of this file can use them.
     contexts: BTreeMap<String, BTreeMap<String, String>>,
     case: Vec<Case>,
 }
@@ -53,12 +53,14 @@ pub(crate) struct Case {
 
     /// The file name of `dockerfile`, if it is not `Dockerfile`.
     pub(crate) file: Option<String>,
-    /// The name of a build context in `contexts`.
+    /// The name of a set of files in `contexts`.
     pub(crate) context: Option<String>,
     /// Files of the build context by their paths, in addition to those of `context`: the text of each, or its path in
     /// `tests/fixtures`.
     #[serde(default)]
     pub(crate) files: BTreeMap<String, String>,
+    /// The folder of `files` that is the build context. Without it, the folder of the Dockerfile.
+    pub(crate) context_folder: Option<String>,
     /// The deciding part of the input that an image description cannot express.
     pub(crate) not_described: Option<String>,
 
@@ -102,6 +104,8 @@ pub(crate) struct Case {
     /// Components without a verdict, because the image does not contain them.
     #[serde(default)]
     pub(crate) absent: Vec<String>,
+    /// All components with a verdict, in any order. An empty list: none.
+    pub(crate) components: Option<Vec<String>>,
     /// All packages that the Dockerfile installs, in any order: the name with its version or range, `=?` for an unknown
     /// version, the build that the index selects in brackets, and `?` for a package that may not be installed. An example is
     /// `torch==2.4.0[cu118]?`.
@@ -109,13 +113,13 @@ pub(crate) struct Case {
     /// Without it, `packages` is compared with all packages, else with those whose names begin with one of these texts.
     #[serde(default)]
     pub(crate) package_names: Vec<String>,
-    /// All notes on files and commands that were not read; with `packages`, none is the default. `…` at an end stands for
-    /// any text.
-    #[serde(default)]
-    pub(crate) notes: Vec<String>,
+    /// All notes on files and commands that were not read. An empty list: no note; this is the default with `packages`. `…`
+    /// at an end stands for any text.
+    pub(crate) notes: Option<Vec<String>>,
 
     // The findings.
-    /// All findings as `rule@line`, in any order. An empty list: no finding.
+    /// All findings, in any order: `rule@line`, or `rule@path:line` in another file than the input. An empty list: no
+    /// finding.
     pub(crate) findings: Option<Vec<String>>,
 
     // A finding of one rule.
@@ -165,7 +169,11 @@ impl Case {
 
     /// Whether it expects facts or packages.
     pub(crate) fn expects_facts(&self) -> bool {
-        !self.facts.is_empty() || !self.absent.is_empty() || self.packages.is_some() || !self.notes.is_empty()
+        !self.facts.is_empty()
+            || !self.absent.is_empty()
+            || self.components.is_some()
+            || self.packages.is_some()
+            || self.notes.is_some()
     }
 
     /// The reason why it is not a case.
@@ -184,6 +192,7 @@ impl Case {
             (self.fate.is_none() && self.input.is_some(), "without `fate` it needs the text of the input"),
             (!self.package_names.is_empty() && self.packages.is_none(), "`package_names` needs `packages`"),
             (!self.files.is_empty() && self.dockerfile.is_none(), "`files` and `context` need `dockerfile`"),
+            (self.context_folder.is_some() && self.files.is_empty(), "`context_folder` needs `files`"),
             (self.rule.is_some() && self.message.is_none(), "`rule` needs `message`"),
             (self.rule.is_none() && (has_finding || !self.near.is_empty()), "a part of a finding needs `rule`"),
             (self.link.is_none() && !self.stated.is_empty(), "`stated` needs `link`"),

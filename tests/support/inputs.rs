@@ -1,12 +1,12 @@
 //! Every input of the repository.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use imagelint::rules::{ExampleInput, RuleBook};
 
-use crate::support::case::{Case, Cases, files_below};
+use crate::support::case::{Case, Cases, files_below, write_files};
 use crate::support::test_repository::TestRepository;
 
 /// Pools of one platform with an old driver, and without a declared launch. A test can add others.
@@ -31,7 +31,7 @@ pub(crate) fn fleet_with(pools: &str) -> String {
 }
 
 /// Writes the text of every example, fixture, rule example and case with a verdict or finding into a folder, and returns the
-/// names of the files. A fixture keeps the files of its folder.
+/// names of the files. A fixture keeps the files of its folder, and a case has the files of its build context.
 pub(crate) fn all(repository: &TestRepository) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut named = Vec::new();
@@ -54,13 +54,19 @@ pub(crate) fn all(repository: &TestRepository) -> Vec<String> {
         repository.file(&file, image);
         named.push(file);
     }
-    let mut seen: BTreeSet<&str> = images.values().map(String::as_str).collect();
+    let none = BTreeMap::new();
+    let mut seen: BTreeSet<(&str, &BTreeMap<String, String>)> =
+        images.values().map(|image| (image.as_str(), &none)).collect();
     // An image description cannot express the deciding part of some cases.
     let described = |case: &Case| case.not_described.is_none() && case.expects_more_than_facts();
     for (at, case) in cases.iter().enumerate().filter(|(_, case)| described(case)) {
-        let ending = if case.dockerfile.is_some() { "Dockerfile" } else { "image.toml" };
-        if let Some(text) = case.text().filter(|text| seen.insert(text)) {
-            let file = format!("in/cases/{}/{at}.{ending}", case.source);
+        if let Some(text) = case.text().filter(|text| seen.insert((text, &case.files))) {
+            let folder = format!("in/cases/{}/{at}", case.source);
+            let name = if case.dockerfile.is_some() { "Dockerfile" } else { "image.toml" };
+            let file = if case.files.is_empty() { format!("{folder}.{name}") } else { format!("{folder}/{name}") };
+            if !case.files.is_empty() {
+                write_files(&repository.path(&folder), &case.files);
+            }
             repository.file(&file, text);
             named.push(file);
         }

@@ -29,8 +29,9 @@ impl Input {
     /// The input of a case.
     pub(crate) fn new(id: String, case: &Case) -> Self {
         let text = case.text().expect("a case with this expectation contains its text").to_owned();
-        let persona = case.persona.iter().flat_map(|persona| ["--persona".to_owned(), persona.clone()]);
-        let arguments = persona.chain(case.arguments()).collect();
+        let persona = case.persona.iter().map(|persona| ["--persona".to_owned(), persona.clone()]);
+        let context = case.context_folder.iter().map(|folder| ["--context".to_owned(), format!("{id}/{folder}")]);
+        let arguments = persona.chain(context).flatten().chain(case.arguments()).collect();
         let (file, files) = (case.file_name().to_owned(), case.files.clone());
         Self { id, file, text, files, fleet: case.fleet.clone(), arguments }
     }

@@ -208,7 +208,7 @@ fn is_note(found: &str, expected: &str) -> bool {
     }
 }
 
-/// The differences of packages and notes: the field, the expected value and the value of the report.
+/// The differences of components, packages and notes: the field, the expected value and the value of the report.
 fn compare_packages(case: &Case, subject: &Value) -> Vec<(&'static str, String, String)> {
     let mut wrong = Vec::new();
     if let Some(expected) = &case.packages {
@@ -224,11 +224,21 @@ fn compare_packages(case: &Case, subject: &Value) -> Vec<(&'static str, String, 
             wrong.push(("packages", expected.join(" "), found.join(" ")));
         }
     }
-    if case.packages.is_some() || !case.notes.is_empty() {
+    if case.packages.is_some() || case.notes.is_some() {
+        let expected = case.notes.as_deref().unwrap_or_default();
         let found: Vec<String> = list(&subject["inspected"]["notes"]).iter().map(text).collect();
         let same = |(found, expected): (&String, &String)| is_note(found, expected);
-        if case.notes.len() != found.len() || !found.iter().zip(&case.notes).all(same) {
-            wrong.push(("notes", case.notes.join(" | "), found.join(" | ")));
+        if expected.len() != found.len() || !found.iter().zip(expected).all(same) {
+            wrong.push(("notes", expected.join(" | "), found.join(" | ")));
+        }
+    }
+    if let Some(expected) = &case.components {
+        let expected: BTreeSet<String> = expected.iter().cloned().collect();
+        let verdicts = list(&subject["verdicts"]).iter();
+        let found: BTreeSet<String> = verdicts.filter_map(|one| one["component"].as_str()).map(str::to_owned).collect();
+        if expected != found {
+            let [expected, found] = [expected, found].map(|all| all.into_iter().collect::<Vec<_>>().join(" "));
+            wrong.push(("components", expected, found));
         }
     }
     for name in &case.absent {
@@ -245,7 +255,7 @@ fn compare_packages(case: &Case, subject: &Value) -> Vec<(&'static str, String, 
 }
 
 #[test]
-fn an_ellipsis_in_a_note_stands_for_any_text() {
+fn ellipsis_in_a_note_matches_any_text() {
     for (expected, same) in [
         ("r.txt was not read: it is missing", true),
         ("r.txt was not read: …", true),
@@ -320,12 +330,16 @@ fn each_case_has_its_verdict_and_its_facts() {
     assert!(wrong.is_empty(), "{} mismatches in {} cases:\n{lines}", wrong.len(), with_verdict.len());
 }
 
-/// The findings of some subjects as `rule@line`.
-fn findings(subjects: &[Value]) -> BTreeSet<String> {
+/// The findings of an input as a case expects them.
+fn findings(input: &Input, subjects: &[Value]) -> BTreeSet<String> {
     let name = |finding: &Value| {
-        let line = finding["locations"][0]["region"]["start_line"].as_u64();
+        let place = &finding["locations"][0];
+        let line = place["region"]["start_line"].as_u64();
         let line = line.map_or_else(|| "-".to_owned(), |line| line.to_string());
-        format!("{}@{line}", finding["rule"].as_str().expect("a rule"))
+        let path = place["path"].as_str().unwrap_or_default();
+        let path = path.strip_prefix(&format!("{}/", input.id)).unwrap_or(path);
+        let file = if path.is_empty() || path == input.file { String::new() } else { format!("{path}:") };
+        format!("{}@{file}{line}", finding["rule"].as_str().expect("a rule"))
     };
     subjects.iter().flat_map(|subject| list(&subject["findings"])).map(name).collect()
 }
@@ -349,8 +363,8 @@ fn each_case_has_exactly_its_findings() {
     let inputs: Vec<Input> = expected.keys().map(|at| Input::new(at.to_string(), &cases[*at])).collect();
     let found = batch::subjects(&inputs);
     let mut faults = Vec::new();
-    for (at, expected) in &expected {
-        let found = findings(&found[&at.to_string()]);
+    for (input, (at, expected)) in inputs.iter().zip(&expected) {
+        let found = findings(input, &found[&input.id]);
         if found != *expected {
             faults.push(format!("{}\n  expected {expected:?}\n  found    {found:?}", cases[*at].name));
         }
@@ -374,8 +388,10 @@ fn invalid_case_is_refused_with_its_file_name() {
         format!("{input}{verdict}findings = [\"r@1\"]\n"),
         format!("{input}facts = {{ \"torch.version\" = \"2.4.0\" }}\n"),
         format!("{input}absent = [\"torch\"]\n"),
+        format!("{input}components = []\n"),
         format!("{input}packages = []\npackage_names = [\"torch\"]\n"),
         format!("{input}notes = [\"n\"]\nfiles.\"r.txt\" = \"flask\"\n"),
+        format!("{input}notes = []\nfiles.\"app/r.txt\" = \"flask\"\ncontext_folder = \"app\"\n"),
     ] {
         assert_eq!(of(&fields), Ok(1), "{fields}");
     }
@@ -397,6 +413,7 @@ fn invalid_case_is_refused_with_its_file_name() {
             "name = \"one\"\nimage = \"\"\nfindings = []\nfiles.a = \"\"\n".to_owned(),
             "`one`: `files` and `context` need",
         ),
+        (format!("{input}notes = []\ncontext_folder = \"app\"\n"), "`one`: `context_folder` needs `files`"),
         (format!("{input}rule = \"r\"\n"), "`one`: `rule` needs `message`"),
         (format!("{input}{verdict}near = [[\"a\", \"b\"]]\n"), "`one`: a part of a finding needs `rule`"),
         (format!("{input}{verdict}[[case]]\n{input}{verdict}"), "`one`: a.toml has a case with this name"),

@@ -185,7 +185,7 @@ fn description_uses_the_as_of_date() {
 }
 
 #[test]
-fn code_on_a_plain_base_is_not_passed_over() {
+fn gpu_code_on_a_plain_base_is_judged() {
     let repository = TestRepository::new();
     repository.file("fleet.toml", POOLS);
     let code = "[[gpu_code]]\nfile = \"app\"\ncomponent = \"app\"\nsass = [\"sm_70\"]\nptx = []\n";

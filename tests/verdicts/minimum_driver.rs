@@ -42,7 +42,7 @@ fn fate(repository: &TestRepository, driver: &str) -> String {
 }
 
 #[test]
-fn every_command_tells_the_same() {
+fn every_command_reports_the_same_minimum_driver() {
     let toolkit = newest_toolkit();
     let repository = repository("520.61.05", &toolkit);
     let told = what_if_minimum_driver(&repository, &["new.Dockerfile"]);

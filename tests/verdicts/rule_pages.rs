@@ -160,7 +160,7 @@ fn made(path: &str, marker: &str, wanted: &str) {
 }
 
 #[test]
-fn the_guide_for_authors_tells_the_vocabulary() {
+fn author_guide_lists_the_vocabulary() {
     made("rules/README.md", "vocabulary", &imagelint::rules::vocabulary_tables(&Vocabulary::built_in()));
 }
 

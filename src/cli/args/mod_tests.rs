@@ -40,7 +40,7 @@ fn imagelint_arguments(line: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_command_has_an_example_that_it_takes() {
+fn every_command_accepts_its_example() {
     let commands = all_commands();
     assert!(commands.len() > 15, "the walk found {}", commands.len());
     for (path, command) in commands {
@@ -69,7 +69,7 @@ fn an_example_is_the_part_that_runs_the_program() {
 }
 
 #[test]
-fn the_command_line_is_sound_and_every_flag_says_what_it_does() {
+fn every_flag_has_a_help_text_and_clap_accepts_the_definition() {
     Args::command().debug_assert();
     for (path, command) in all_commands() {
         for argument in command.get_arguments() {

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_comes_back_and_strange_names_do_not() {
+    fn cached_digest_is_read_back_only_under_a_valid_name() {
         let place = tempfile::tempdir().expect("folder");
         let cache = DigestCache(CacheDirectory::new(place.path().join("by-digest"), CACHE_LIMITS));
         assert_eq!(cache.get(&digest(1)), None);

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_of_all_subfolders_goes_when_there_is_too_much() {
+    fn oldest_cache_entries_are_removed_above_the_size_limit() {
         let place = tempfile::tempdir().expect("folder");
         let folder = CacheDirectory::new(place.path().join("x"), SMALL_LIMITS);
         write_aged_file(&folder, "v1/sha256/a", 400, 300);
@@ -270,7 +270,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nothing_outside_is_touched_and_no_pipe_is_waited_for() {
+    fn cache_cleanup_ignores_outside_files_and_pipes() {
         let place = tempfile::tempdir().expect("folder");
         let folder = CacheDirectory::new(place.path().join("x"), SMALL_LIMITS);
         write_aged_file(&folder, "a", 10, 0);

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_not_kept_and_strange_digests_name_no_file() {
+    fn failed_reads_are_not_cached_and_invalid_digests_have_no_file() {
         let place = tempfile::tempdir().expect("folder");
         let store = store_in(place.path());
         assert_eq!(store.get(&digest(1), || Err("broken")), Err("broken"));
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_where_there_is_no_disk() {
+    fn memory_use_is_limited_without_a_disk_cache() {
         let store = LayerStore::new(None, 2);
         let each = layer(&digest(0), 20_000).memory_size();
         for number in 0..60 {

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn pools_and_rules_stand_in_comments_that_speak_to_imagelint() {
+    fn completion_offers_pools_and_rules_in_imagelint_comments() {
         for (line, expected) in [
             ("# imagelint: pools=^", Some((CompletionKind::Pool, ""))),
             ("#imagelint: pools=a100,h^1", Some((CompletionKind::Pool, "h1"))),

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_message_is_passed_over_and_the_next_one_read() {
+    fn reader_skips_a_message_above_the_limit() {
         let text = format!("Content-Length: 11\r\n\r\n{}Content-Length: 2\r\n\r\n{{}}", "x".repeat(11));
         assert_eq!(
             read_all_frames(&text),

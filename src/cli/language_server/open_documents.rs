@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_was_lost_comes_back_as_a_whole() {
+    fn document_with_an_invalid_change_is_restored_by_its_full_text() {
         let mut open = open_with_text("FROM x\n");
         open.apply_changes("file:///d", Some(2), vec![change_range((1, 0), (0, 0), "y")], PositionEncoding::Utf16);
         assert_eq!(open.text(Path::new("/d")), None, "a range that ends before it starts");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_too_long_is_not_kept() {
+    fn document_above_the_limit_is_not_stored() {
         let mut open = open_with_text(&"x".repeat(MAX_DOCUMENT_BYTES + 1));
         assert_eq!(open.text(Path::new("/d")), None);
         let whole = ContentChange { range: None, text: "x".repeat(MAX_DOCUMENT_BYTES) };

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_the_nearest_end() {
+    fn position_outside_of_the_text_is_clamped() {
         let lines = LineIndex::new(TEXT, PositionEncoding::Utf16);
         for (line, character, offset) in [(0, 99, 6), (2, 99, 14), (3, 0, 15), (9, 9, 15), (u32::MAX, u32::MAX, 15)] {
             assert_eq!(lines.offset(LspPosition { line, character }), offset, "{line}:{character}");
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_ends_before_it_starts_is_none() {
+    fn reversed_range_is_refused() {
         let lines = LineIndex::new(TEXT, PositionEncoding::Utf16);
         let (first, last) = (LspPosition { line: 0, character: 0 }, LspPosition { line: 1, character: 0 });
         assert_eq!(lines.span(LspRange { start: last, end: first }), None);

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_gets_a_refusal() {
+    fn invalid_message_gets_an_error_response() {
         let deep = "[".repeat(100_000);
         for (text, code) in [
             ("", PARSE_ERROR),

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_come_back() {
+    fn path_survives_conversion_to_a_uri_and_back() {
         for name in ["/a/Dockerfile", "/a b/ñ#?.toml", "/a/100%", "/[x]/(y)"] {
             let there = uri_from_path(Path::new(name));
             assert!(there.starts_with("file:///") && !there.contains(' '), "{there}");
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_here_has_no_path() {
+    fn uri_without_a_local_file_has_no_path() {
         for uri in [
             "untitled:Untitled-1",
             "file://other/a",

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_that_reaches_further_than_it_means_changes_nothing() {
+    fn edit_that_changes_other_instructions_is_refused() {
         let text = "FROM a:1\nRUN x \\\n  y\nENV A=1\nCMD z\n";
         let before = Dockerfile::parse(text);
         let at = |what: &str| text.find(what).expect("there");

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_written_anywhere_is_spelled_in_no_way() {
+    fn value_that_the_text_does_not_contain_has_no_edit() {
         for (text, word) in [
             ("ARG V\nFROM nvidia/cuda:$V-base\n", "nvidia/cuda:$V-base"),
             ("ARG V=112.80.10\nFROM nvidia/cuda:$V-base\n", "nvidia/cuda:$V-base"),

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_needed_is_not_written() {
+    fn generated_dockerfile_contains_only_needed_lines() {
         let within = choice("torch", "", None);
         assert_eq!(text(vec![&within], true, GpuEnvironment::Nothing), "FROM a:1\n");
         let bare = text(vec![&choice("a", "a==1", None)], true, GpuEnvironment::Gpus);

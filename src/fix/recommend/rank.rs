@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compiled_at_start_up_is_no_start_of_its_own() {
+    fn candidate_starting_by_jit_has_its_own_group() {
         let one = choice("1.0");
         let uninspected_jit = CandidateResult::Starts { route: StartRoute::Jit, uninspected: true };
         for (ends, expected) in
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_anywhere_starts_not_everywhere() {
+    fn candidate_failing_on_one_pool_does_not_start_everywhere() {
         let one = choice("1.0");
         for end in [CandidateResult::Idle, CandidateResult::Open, CandidateResult::Fails(Outcome::NoGpu)] {
             assert!(!tried(&one, &[NATIVE, end], "1.1", BaseImageKind::Given, "a:1").starts_everywhere(), "{end:?}");

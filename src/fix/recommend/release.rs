@@ -595,7 +595,7 @@ mod python_tests {
     }
 
     #[test]
-    fn a_wheel_for_one_processor_is_none_for_another() {
+    fn release_without_a_wheel_for_the_processor_is_not_offered() {
         let both = vec!["amd64".to_owned(), "arm64".to_owned()];
         let [one, both] = [vec!["arm64".to_owned()], both].map(|archs| ReleaseCache::new(archs, Knowledge::built_in()));
         for (name, version, python, expected) in [
@@ -655,7 +655,7 @@ mod nvidia_dependencies_tests {
     }
 
     #[test]
-    fn each_brings_its_own_libraries_where_nothing_ties_them() {
+    fn frameworks_without_a_shared_pin_install_separate_libraries() {
         let knowledge = Knowledge::built_in();
         let torch = |version: &'static str| choice("torch", &format!("torch=={version}"), version, false);
         let jax = |extra: &str| choice("jax-cuda12-plugin", &format!("jax[{extra}]==0.6.2"), "0.6.2", false);

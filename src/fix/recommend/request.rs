@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wish_is_a_name_with_versions() {
+    fn request_is_a_name_with_versions() {
         let parsed = |text: &str| {
             PackageRequest::parse(text, Knowledge::built_in())
                 .map(|wish| (wish.name, wish.extras, wish.range, wish.build))
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn wishes_for_one_distribution_are_one() {
+    fn requests_for_one_distribution_are_merged() {
         let merged = |texts: &[&str]| {
             let wishes = texts.iter().map(|text| PackageRequest::parse(text, Knowledge::built_in()).expect(text));
             merge_requests(wishes.collect()).map(|kept| {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_number_means_its_releases() {
+    fn version_without_an_operator_matches_its_releases() {
         for (versions, expected) in [
             ("", "torch"),
             (">=2.4", "torch>=2.4"),

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fewest_sets_that_hold_all_are_found() {
+    fn smallest_cover_contains_every_element() {
         let all = sets(&[&[0, 1], &[2], &[1, 2, 3], &[3]]);
         let required: BTreeSet<usize> = (0..4).collect();
         assert_eq!(exact_cover(&all, &required, 1), None);

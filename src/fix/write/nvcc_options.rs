@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_of_variables_stand_in_quotes() {
+    fn quoted_values_of_variables_are_found() {
         for (text, expected) in [
             ("RUN A=\"-x y\" && B='z' nvcc $A", &["-x y", "z"][..]),
             ("ENV A=\"\"", &[""]),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn options_in_values_are_found_where_they_stand() {
+    fn nvcc_options_are_located_within_values() {
         for (text, expected) in [
             (
                 "NVCC_APPEND_FLAGS=\"-O3 -gencode arch=compute_70,code=sm_70\"",

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_package_goes_only_when_its_command_still_runs() {
+    fn package_is_removed_only_if_its_command_stays_valid() {
         for (text, expected) in [
             ("RUN apt-get install -y a bad c", Some("RUN apt-get install -y a c")),
             (

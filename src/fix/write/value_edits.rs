@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_indexes_stand_behind_their_options() {
+    fn index_url_is_located_after_its_option() {
         for (text, expected) in [
             ("pip install a --index-url https://h/whl/cu130", &["https://h/whl/cu130"][..]),
             (
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_ends_with_the_quote_that_it_began_with() {
+    fn quoted_word_ends_at_its_matching_quote() {
         for (text, expected) in [
             ("pip install a b", "pip install a| b"),
             ("pip install 'a' b", "pip install 'a'| b"),
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_keeps_its_quotes_where_they_hold_it() {
+    fn requoted_value_keeps_valid_quotes() {
         for (written, value, expected) in [
             ("\"cuda>=12.8\"", "cuda>=12.0", "\"cuda>=12.0\""),
             ("'a'", "b c", "'b c'"),
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_goes_with_its_blanks_or_with_its_line() {
+    fn removed_word_takes_its_blanks_or_its_line() {
         for (text, word, expected) in [
             ("RUN apt-get install -y a bad c\n", "bad", "RUN apt-get install -y a c\n"),
             ("RUN apt-get install -y \\\n  a \\\n  bad \\\n  c\n", "bad", "RUN apt-get install -y \\\n  a \\\n  c\n"),

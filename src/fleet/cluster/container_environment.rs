@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_is_known_where_the_file_says_it_and_nowhere_else() {
+    fn variable_is_known_only_if_the_file_sets_it() {
         let key = |name: &str, key: &str| json!([{"name": "V", "valueFrom": {"configMapKeyRef": {"name": name, "key": key}}}]);
         for (env, expected) in [
             (json!([{"name": "A", "value": "x"}, {"name": "B", "value": "$(A)/y"}]), "A=x B=x/y"),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_of_variables_are_read_where_all_of_them_stand_in_the_file() {
+    fn env_from_is_read_if_the_file_contains_all_sources() {
         let map = |name: &str| json!({"configMapRef": {"name": name}});
         for (sources, expected, whole) in [
             (json!([map("a")]), "A=1 B=$(A)", true),

@@ -105,7 +105,7 @@ fn pods_of_one_owner_are_one_workload_and_those_without_a_gpu_none() {
 }
 
 #[test]
-fn documents_of_every_kind_are_read_and_others_passed_over() {
+fn workload_documents_are_read_and_other_kinds_skipped() {
     let found = read_without_variables(YAML_DOCUMENTS).expect("documents");
     assert_eq!(
         names_and_images(&found),
@@ -159,7 +159,7 @@ fn label_state(key: &str, labels: &[(&str, &str)], known: &[&str]) -> LabelState
 }
 
 #[test]
-fn a_node_fits_where_no_label_that_somebody_declares_speaks_against_it() {
+fn node_matches_unless_a_declared_label_contradicts() {
     let found = read_without_variables(YAML_DOCUMENTS).expect("documents");
     let nightly = found.list.first().expect("one");
     let fits = |labels: &[(&str, &str)], known: &[&str]| {
@@ -329,7 +329,7 @@ services:
 }
 
 #[test]
-fn a_list_of_one_kind_says_the_kind_once() {
+fn list_document_names_its_kind_once() {
     let pods = r#"{"kind": "PodList", "items": [{"metadata": {"name": "q"}, "spec": {"containers": [
         {"name": "c", "image": "a:1", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}}]}"#;
     assert_eq!(names_and_images(&read_without_variables(pods).expect("pods")), [("default/Pod/q: c", "a:1")]);
@@ -341,7 +341,7 @@ fn a_list_of_one_kind_says_the_kind_once() {
 }
 
 #[test]
-fn files_of_variables_stand_below_those_of_the_service() {
+fn service_environment_overrides_env_files() {
     let open = |path: &str| match path {
         "a.env" => Some("A=1\nB=2\nX=$Y\n".to_owned()),
         "b.env" => Some("B=3\n".to_owned()),

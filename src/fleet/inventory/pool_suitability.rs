@@ -287,5 +287,5 @@ fn label_of_values(values: Option<Vec<String>>) -> LabelState {
 }
 
 #[cfg(test)]
-#[path = "suits_tests.rs"]
+#[path = "pool_suitability_tests.rs"]
 mod tests;

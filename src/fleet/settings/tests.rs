@@ -32,7 +32,7 @@ fn settings_for_path<'a>(settings: &'a Settings, path: &'a str) -> InputSettings
 }
 
 #[test]
-fn mistakes_are_underlined_with_the_nearest_word() {
+fn settings_error_is_underlined_with_the_closest_keyword() {
     for (text, at, expected) in [
         ("flete = 'x'", "flete", "unknown key `flete`; did you mean `fleet`?"),
         ("fleet = 1", "1", "`fleet` is an integer, expected a string; put it in quotes: \"1\""),
@@ -88,7 +88,7 @@ fn every_mistake_is_reported_at_once() {
 }
 
 #[test]
-fn the_narrowest_word_on_a_rule_counts() {
+fn most_specific_rule_setting_applies() {
     let settings = read_and_check(
         "[rules.torch-unpinned]\nseverity = 'note'\npools = { 'train-*' = 'error' }\n\
          [[paths]]\nmatch = 'a/**'\nrules = { torch-unpinned = 'off' }\n",
@@ -104,7 +104,7 @@ fn the_narrowest_word_on_a_rule_counts() {
 }
 
 #[test]
-fn an_ignore_holds_for_its_files_and_pools_up_to_its_last_day() {
+fn ignore_applies_to_its_files_and_pools_until_its_expiry() {
     let settings = read_and_check(
         "[[ignore]]\nrule = 'insufficient-driver'\nreason = 'x'\npaths = 'old'\npools = 'train-*'\nuntil = 2026-11-21\n\
          [[ignore]]\nrule = 'torch-unpinned'\nreason = 'x'\nuntil = 2026-11-20\n",

@@ -204,7 +204,7 @@ fn mismatched_settings_are_reported() {
 }
 
 #[test]
-fn a_pool_tells_what_the_tables_say_of_its_driver() {
+fn pool_has_the_table_facts_of_its_driver() {
     let names = ["pool.driver.cuda", "pool.driver.end_of_support", "pool.forward_compat"];
     let words = |gpu: &str, branch| PoolSummary { gpu: Some(gpu.to_owned()), branch, ..PoolSummary::default() };
     let image = observations_of_description("base = \"python:3.11-slim\"\n[packages.pip]\ntorch = \"2.4.0+cu121\"\n");
@@ -220,7 +220,7 @@ fn a_pool_tells_what_the_tables_say_of_its_driver() {
 }
 
 #[test]
-fn a_step_tells_how_it_ended() {
+fn step_variable_contains_its_result() {
     let words = PoolSummary {
         steps: vec![
             (StartStep::Requirement, Some("stops")),
@@ -239,7 +239,7 @@ fn a_step_tells_how_it_ended() {
 }
 
 #[test]
-fn a_pool_tells_what_it_declares() {
+fn pool_has_its_declared_fields() {
     let words = PoolSummary {
         name: "desk".to_owned(),
         capability: "8.6".parse().ok(),

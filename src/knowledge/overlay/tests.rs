@@ -37,14 +37,14 @@ fn an_own_row_takes_the_place_of_the_one_with_its_key() {
 }
 
 #[test]
-fn a_row_that_does_not_say_how_it_is_known_is_from_memory() {
+fn row_without_a_source_level_is_from_memory() {
     let after = with_file("gpus.toml", &format!("checked = 2026-11-21\n{GPU_ROW}")).expect("a table");
     let info = after.gpu("ACME X9").expect("the own row").info;
     assert_eq!((info.how, info.source), (How::Memory, "gpus.toml"));
 }
 
 #[test]
-fn errors_suggest_the_most_similar_valid_word() {
+fn overlay_error_suggests_the_closest_keyword() {
     for (name, text, expected) in [
         ("gpu.toml", PROVENANCE.to_owned(), "unknown table `gpu` did you mean `gpus`?"),
         ("gpus.toml", GPU_ROW.to_owned(), "has no `checked`"),

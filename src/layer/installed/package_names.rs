@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_build_string_tells_its_cuda() {
+    fn conda_build_string_states_its_cuda() {
         for (build, expected) in [
             ("py3.10_cuda12.1_cudnn8.9.2_0", "12.1"),
             ("cuda120_py310h5d94b2e_301", "12.0"),

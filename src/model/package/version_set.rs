@@ -70,7 +70,7 @@ mod tests {
     use crate::model::package::VersionRange;
 
     #[test]
-    fn an_interval_lies_in_a_range_only_with_all_its_versions() {
+    fn interval_is_in_a_range_only_if_all_its_versions_are() {
         for (from, to, range, expected) in [
             (Some("2.1"), Some("2.3"), ">=2,<3", true),
             (Some("2.1"), Some("2.3"), ">=2,<2.3", false),

@@ -60,5 +60,5 @@ pub(super) fn find_image_libcuda(replay: Replay<'_>) -> (Option<LibcudaCandidate
 }
 
 #[cfg(test)]
-#[path = "alone_tests.rs"]
+#[path = "image_libcuda_tests.rs"]
 mod tests;

@@ -403,7 +403,7 @@ fn missing_facts_make_the_result_unknown() {
 }
 
 #[test]
-fn packaged_library_lies_in_the_library_directory_of_its_system() {
+fn packaged_library_is_in_the_library_directory_of_its_distribution() {
     let newer = |head: &str| format!("{head}[packages.apt]\nlibnvidia-compute-535 = \"*\"\n");
     let debian = newer(&format!("{COMPLETE_HEAD}[files]\n{DEBIAN_FILE}"));
     let open = newer("cuda_runtime = \"12.4\"\n");

@@ -146,7 +146,7 @@ fn loops_are_evaluated_as_in_a_shell() {
 }
 
 #[test]
-fn arguments_hold_where_they_are_set_and_nowhere_else() {
+fn positional_parameters_are_scoped_to_their_shell() {
     for (text, expected) in [
         ("set -- 2 3; a $1 $2 $#", "a 2 3 2"),
         ("set -e -- 2; a $1", "a 2"),
@@ -200,7 +200,7 @@ fn arguments_hold_where_they_are_set_and_nowhere_else() {
 }
 
 #[test]
-fn what_calls_itself_or_loops_in_loops_ends() {
+fn recursive_functions_and_nested_loops_end() {
     let loops = "for a in 1 2 3 4 5 6 7 8 9; do ".repeat(12);
     let functions = format!("f() {{ {} }}; f", "f; ".repeat(400));
     let arrays = format!("A=(x); {}a \"${{A[@]}}\"", "A+=(\"${A[@]}\" \"${A[@]}\"); ".repeat(60));
@@ -287,7 +287,7 @@ fn an_unknown_condition_makes_its_branches_conditional() {
 }
 
 #[test]
-fn more_branches_than_anybody_writes_end_the_reading() {
+fn script_above_the_branch_limit_is_not_read() {
     assert_eq!(command_lines(&format!("a; {} b", "( ".repeat(5_000))), ["a"]);
     assert_eq!(command_lines(&format!("a; {} b", "(x);".repeat(40_000))).len(), MAX_COMMANDS);
     assert_eq!(command_lines(&format!("a; {}", "fi; done; esac; } ) ;; ".repeat(500))), ["a"]);

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_finds_the_folder_that_it_lies_in() {
+    fn script_resolves_its_own_directory() {
         for (text, expected) in [
             ("bash \"$(dirname \"$0\")/t.sh\"", "bash /opt/s/t.sh"),
             ("bash $(dirname $0)/t.sh", "bash /opt/s/t.sh"),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_that_is_read_in_sets_holds_behind_it() {
+    fn sourced_file_sets_variables_and_functions_afterwards() {
         for (text, expected) in [
             (". ./lib.sh\ninst torch==$V", vec![". ./lib.sh", "pip install torch==1"]),
             (". /opt/s/lib.sh && inst torch", vec![". /opt/s/lib.sh", "pip install torch"]),
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_over_files_goes_through_those_that_are_known() {
+    fn loop_over_a_glob_runs_for_each_known_file() {
         let both = vec!["bash /opt/s/a.sh", "bash /opt/s/b.sh"];
         for (text, expected) in [
             ("for f in /opt/s/*.sh; do bash \"$f\"; done", both.clone()),

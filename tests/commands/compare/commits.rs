@@ -62,7 +62,7 @@ fn a_change_of_only_the_fleet_breaks_and_repairs_images() {
 }
 
 #[test]
-fn an_explicit_fleet_holds_for_both() {
+fn explicit_fleet_applies_to_both_revisions() {
     let place = repository(&[("fleet.toml", &fleet(&[NEW]))], &[("fleet.toml", &fleet(&[OLD]))]);
     place.file("mine.toml", &fleet(&[("mine", "550.54.15")]));
     let (exit, report) = compared(&place, &["--fleet", "mine.toml"]);
@@ -145,7 +145,7 @@ fn settings_are_those_of_the_revision() {
 }
 
 #[test]
-fn lock_file_comes_from_each_revision() {
+fn each_revision_uses_its_own_lock_file() {
     let base = "registry.example/base:1";
     let lock = |require: &str| {
         format!(
@@ -204,7 +204,7 @@ fn broken_file_is_named_with_revision_and_position() {
 
 /// Severities, selected pools and the build target come from the settings of each revision, whatever else is the same.
 #[test]
-fn changed_settings_alone_change_the_result() {
+fn changed_settings_without_other_changes_change_the_result() {
     // Both stages are refused on the second pool.
     let pools = fleet(&[NEW, ("b", "460.106.00")]);
     let stages = "FROM nvidia/cuda:12.1.1-base-ubuntu22.04 AS plain\n\

@@ -178,7 +178,7 @@ fn values_missing_in_nvidia_smi_stay_undeclared() {
 }
 
 #[test]
-fn machine_types_come_from_the_tables() {
+fn machine_types_are_read_from_the_tables() {
     let repository = TestRepository::empty();
     let output = repository.run(&["fleet", "import", "--instance", "p5.48xlarge=4", "--instance", "g4dn.xlarge"]);
     let found = pools(&out(&output));
@@ -504,7 +504,7 @@ fn declared_pool_fields_apply_to_selected_nodes() {
 }
 
 #[test]
-fn there_is_no_affinity_where_labels_do_not_tell_or_nothing_starts() {
+fn no_affinity_is_written_without_deciding_labels_or_a_starting_pool() {
     let repository = imported();
     repository.file("Dockerfile", test_repository::DOCKERFILE);
     let refused = |arguments: &[&str], exit: i32, told: &str| {

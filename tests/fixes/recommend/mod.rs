@@ -454,7 +454,7 @@ fn split_without_ptx_jit_is_listed_next_to_an_image_with_ptx_jit() {
 }
 
 #[test]
-fn build_for_the_cuda_of_the_requested_base_comes_first() {
+fn build_for_the_cuda_of_the_requested_base_is_first() {
     let gke = "[[pool]]\nname = \"g\"\ngpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"gke\"\n";
     for (base, cuda) in [("12.4.1-runtime-ubuntu22.04", "12"), ("11.8.0-base-ubuntu22.04", "11")] {
         for pools in [gke.to_owned(), pool("a", "A100", "535.161.08"), pool("h", "H100", "570.211.01")] {
@@ -518,7 +518,7 @@ fn cuda_version_of_a_default_wheel_does_not_follow_torch() {
 }
 
 #[test]
-fn older_bases_are_tried_without_a_wish_for_them_where_nothing_else_starts() {
+fn older_bases_are_tried_if_no_other_candidate_starts() {
     let repository = with(&[pool("t4", "T4", "470.223.02"), pool("a100", "A100", "535.161.08")]);
     for wish in [&["--jax"][..], &["--with", "jax[cuda12]"]] {
         let report = recommend(&repository, &[wish, &["--limit", "1"]].concat());

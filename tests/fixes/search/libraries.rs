@@ -50,7 +50,7 @@ fn cuda_base_tag_is_suggested_for_libraries_opened_later() {
 }
 
 #[test]
-fn an_extra_brings_them_where_there_is_one_and_is_written() {
+fn fix_adds_the_extra_that_installs_missing_libraries() {
     let slim = "FROM python:3.11-slim\n";
     for (from, asked, expected) in [
         (slim, "tensorflow==2.16.2", "'tensorflow[and-cuda]==2.16.2'"),

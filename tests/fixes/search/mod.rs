@@ -57,7 +57,7 @@ fn kinds(fixes: &[Value]) -> Vec<String> {
 }
 
 #[test]
-fn the_first_cure_of_the_a100_story_keeps_base_and_framework() {
+fn first_fix_of_the_a100_example_keeps_base_and_framework() {
     let report = report(&["examples/a100-torch-1.12/Dockerfile"]);
     let found = fixes(&report, "legacy-460");
     let first = found.first().expect("a cure");
@@ -160,7 +160,7 @@ fn newer_release_and_base_are_suggested_only_for_missing_gpu_code() {
 }
 
 #[test]
-fn the_804_story_has_three_cures() {
+fn error_804_example_has_three_fixes() {
     for input in ["examples/error-804/Dockerfile.11.3.1", "examples/error-804/cuda-11.3.1.image.toml"] {
         let report = report(&[input]);
         for pool in ["rtx-2080-ti-450", "rtx-2080-ti-460"] {

@@ -109,7 +109,7 @@ fn a_distant_release_is_offered_last() {
 }
 
 #[test]
-fn a_compat_library_of_the_base_and_of_a_package_goes_altogether() {
+fn fix_removes_compat_libraries_of_base_and_package_together() {
     let repository = on(
         &[T4, DESK],
         "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get update && apt-get install -y cuda-compat-12-4 python3-pip\n\

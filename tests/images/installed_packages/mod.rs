@@ -51,7 +51,7 @@ fn missed(found: &[FileEvidence]) -> bool {
 }
 
 #[test]
-fn build_files_tell_version_and_cuda() {
+fn build_files_state_version_and_cuda() {
     for (path, expected) in [
         (
             "opt/conda/envs/old/lib/python3.8/site-packages/torch/version.py".to_owned(),
@@ -91,7 +91,7 @@ fn build_files_tell_version_and_cuda() {
 }
 
 #[test]
-fn build_files_of_other_makes_and_with_nothing_to_tell() {
+fn build_files_of_other_builders_or_without_a_cuda_version() {
     let torch = format!("{SITE}/torch/version.py");
     let head = "__version__ = '2.7.0'\n";
     for (text, gpu) in [
@@ -428,7 +428,7 @@ fn a_file_beyond_the_size_limit_is_reported_as_too_long() {
 }
 
 #[test]
-fn a_list_without_end_is_cut_and_says_so() {
+fn package_list_above_the_limit_is_cut_with_a_note() {
     let text = "P:a\nV:1\n\n".repeat(10_001);
     let found = read_evidence("lib/apk/db/installed", text.as_bytes());
     assert_eq!(found.len(), 10_001);

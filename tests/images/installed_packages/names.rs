@@ -109,7 +109,7 @@ fn similar_paths_are_ignored() {
 }
 
 #[test]
-fn names_say_package_version_and_build() {
+fn names_state_package_version_and_build() {
     let python = |name: &str, version: &str| (PackageDatabase::Python, name.to_owned(), version.to_owned(), None);
     let conda = |name: &str, version: &str, build: &str| {
         (PackageDatabase::Conda, name.to_owned(), version.to_owned(), Some(build.to_owned()))

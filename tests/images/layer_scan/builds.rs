@@ -93,7 +93,7 @@ fn fact_value(report: &Value, key: &str) -> Value {
 }
 
 #[test]
-fn the_build_string_of_conda_tells_the_cuda() {
+fn conda_build_string_decides_the_cuda() {
     for (name, key, cuda) in [
         ("pytorch-2.1.2-py3.10_cuda12.1_cudnn8.9.2_0", "torch.cuda", "12.1"),
         ("pytorch-2.1.2-cuda120_py310h5d94b2e_301", "torch.cuda", "12.0"),

@@ -119,7 +119,7 @@ fn gpu_code_in_the_file_decides_over_the_database() {
 }
 
 #[test]
-fn the_report_says_how_much_was_inspected_and_why_names_the_layer() {
+fn report_states_the_inspected_size_and_why_names_the_layer() {
     let image = with_torch(&[sass(80, ' ')]);
     let repository = repository(&[("one", &image)]);
     let text = out(&repository.run(&["scan", "oci:images:one"]));
@@ -308,7 +308,7 @@ fn a_foreign_layer_is_left_out_and_named() {
 }
 
 #[test]
-fn a_saved_report_and_a_description_come_to_the_same_verdicts() {
+fn saved_report_and_description_have_the_verdicts_of_the_image() {
     let image = with_torch(&[sass(80, ' '), sass(86, ' ')]);
     let repository = repository(&[("one", &image)]);
     let report = repository.json(&["scan", "oci:images:one"]);
@@ -420,7 +420,7 @@ fn no_single_runtime_selected_library_decides() {
 }
 
 #[test]
-fn every_source_of_an_image_tells_the_same() {
+fn every_image_source_yields_the_same_facts() {
     let image = with_torch(&[sass(80, ' ')]);
     let repository = repository(&[("one", &image)]);
     let mut archive = tar::Builder::new(fs::File::create(repository.path("image.tar")).expect("a file"));
@@ -441,7 +441,7 @@ fn every_source_of_an_image_tells_the_same() {
 }
 
 #[test]
-fn the_version_of_ptx_tells_the_compiler_where_the_runtime_is_linked_in() {
+fn ptx_version_states_the_compiler_of_a_statically_linked_runtime() {
     let linked_in = |entries: &[Entry]| {
         Image::new(&[GPUS, COMPUTE, PATH])
             .layer("ADD rootfs", debian())

@@ -111,7 +111,7 @@ fn empty_layers_are_layers() {
 }
 
 #[test]
-fn long_names_come_from_either_extension() {
+fn long_names_are_read_from_both_tar_extensions() {
     let long = format!("{}/etc/torch/version.py", "d/".repeat(100));
     let key = format!("/{}/etc/torch/version.py", ["d"; 100].join("/"));
     let by_name =
@@ -142,7 +142,7 @@ fn a_global_header_and_unknown_kinds_do_no_harm() {
 }
 
 #[test]
-fn links_and_folders_have_no_payload_whatever_their_header_says() {
+fn links_and_folders_have_no_payload_for_any_size_field() {
     for flag in [b'1', b'2', b'3', b'5', b'6'] {
         let archive = Archive::default().block(&header(b"x", flag, 512, b"y")).file("after.so", "").end();
         let seen = read(&archive).expect("an archive");

@@ -78,7 +78,7 @@ fn files_and_directories_replace_each_other() {
 }
 
 #[test]
-fn of_two_in_one_layer_the_later_counts() {
+fn later_of_two_equal_paths_in_a_layer_applies() {
     let twice = new().link("a.so", "x").file("a.so", "INPUT").file("b/c.so", "").link("b", "d").link("e", "f");
     let tree = tree(vec![twice.directory("e/").file("e/g.so", "")]);
     assert_eq!(paths(&tree), [("/a.so", 0), ("/b", 0), ("/e/g.so", 0)]);

@@ -249,7 +249,7 @@ fn the_short_help_of_check_fits_two_screens_and_has_headings() {
 }
 
 #[test]
-fn flags_stand_before_or_after_the_command() {
+fn flags_are_accepted_before_and_after_the_command() {
     let repository = TestRepository::new();
     let after = repository.run(&["check", "--color", "never", "--format", "concise", "Dockerfile"]);
     let before = repository.run(&["--color", "never", "--format", "concise", "check", "Dockerfile"]);

@@ -87,7 +87,7 @@ fn expressions_of_licences_are_followed() {
 }
 
 #[test]
-fn crates_come_from_the_default_index_and_need_no_newer_rust() {
+fn crates_are_from_the_default_index_and_need_no_newer_rust() {
     let number =
         |version: &str| -> Vec<u32> { version.split('.').filter_map(|part| part.parse().ok()).take(2).collect() };
     let ours = number(env!("CARGO_PKG_RUST_VERSION"));

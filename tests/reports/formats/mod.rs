@@ -192,7 +192,7 @@ fn sarif_stops_at_the_result_limit() {
 }
 
 #[test]
-fn rules_of_sarif_come_from_their_pages() {
+fn sarif_rules_are_read_from_rule_pages() {
     let mut report = sample();
     report.subjects[0].findings[0].rule = "refused".to_owned();
     let rule = json(&rendered_report("sarif", &report))["runs"][0]["tool"]["driver"]["rules"][0].clone();

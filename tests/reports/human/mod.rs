@@ -65,7 +65,7 @@ fn a_narrow_terminal_gets_ascii_and_short_cells() {
 }
 
 #[test]
-fn why_tells_hosts_steps_and_facts() {
+fn why_lists_hosts_steps_and_facts() {
     insta::assert_snapshot!("why", reasons(&sample(), Some("desk-3090")));
 }
 
@@ -428,7 +428,7 @@ fn untrusted_text_is_escaped_for_the_terminal() {
 }
 
 #[test]
-fn regions_need_not_fit() {
+fn region_outside_of_the_text_is_no_error() {
     let mut report = sample();
     report.errors.clear();
     report.subjects.truncate(1);
