@@ -347,7 +347,7 @@ impl Knowledge {
             let libraries = self.library_wheels().iter().map(|row| row.distribution);
             let mut keys: Vec<String> =
                 self.frameworks().iter().map(|row| row.distribution).map(str::to_owned).collect();
-            let bringing = self.dependencies_with_gpu_code().iter().map(|row| row.distribution);
+            let bringing = self.gpu_dependencies().map(|row| row.distribution);
             keys.extend(builds.chain(libraries).chain(bringing).map(str::to_owned));
             keys.extend(["bitsandbytes", "triton"].map(str::to_owned));
             keys.sort();
@@ -392,20 +392,18 @@ impl Knowledge {
             .filter_map(|plugin| self.framework_build(plugin, version?));
         answer.rows.extend(builds.filter(|row| Some(row.version) == version).map(ShowRow::shown));
         if version.is_none() {
-            let dependencies = self.dependencies_with_gpu_code().iter().filter(|row| row.distribution == name);
-            answer.rows.extend(dependencies.map(ShowRow::shown));
+            answer.rows.extend(self.gpu_dependencies_of(name).map(ShowRow::shown));
         }
     }
 
     /// Whether the tables list dependencies of a distribution.
     fn has_dependency_rows(self, name: &str) -> bool {
-        self.dependencies_with_gpu_code().iter().any(|row| row.distribution == name)
+        self.gpu_dependencies_of(name).next().is_some()
     }
 
     /// Returns the dependencies that have the same version as the distribution, such as the plugins of `jax`.
     fn same_version_dependencies(self, name: &str) -> BTreeSet<&'static str> {
-        let dependencies = self.dependencies_with_gpu_code().iter().filter(|row| row.distribution == name && row.same);
-        dependencies.map(|row| row.requires).collect()
+        self.gpu_dependencies_of(name).filter(|row| row.same).map(|row| row.package).collect()
     }
 }
 

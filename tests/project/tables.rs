@@ -27,7 +27,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
     for info in KNOWLEDGE.row_infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
-    assert_eq!(by_table.len(), 98);
+    assert_eq!(by_table.len(), 97);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(compare_natural(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
@@ -206,20 +206,21 @@ fn every_default_cuda_wheel_has_known_gpu_code() {
 /// Names of one table that another one speaks of are there.
 #[test]
 fn required_packages_and_frameworks_exist_in_the_tables() {
-    for row in KNOWLEDGE.dependencies_with_gpu_code() {
-        let library = KNOWLEDGE.library_packages().iter().any(|library| library.name == row.requires);
-        let told = |local| KNOWLEDGE.cuda_of_version(row.requires, &format!("1+{local}")).is_some();
+    for row in KNOWLEDGE.gpu_dependencies() {
+        let library = KNOWLEDGE.library_packages().iter().any(|library| library.name == row.package);
+        let told = |local| KNOWLEDGE.cuda_of_version(row.package, &format!("1+{local}")).is_some();
         let build = row.local.is_some_and(told);
         let companion =
-            KNOWLEDGE.is_built_with_torch(row.requires) && KNOWLEDGE.torch_requirements_of(row.requires).count() > 1;
-        let other = KNOWLEDGE.other_processor_of_package(row.requires).is_some();
-        let known = KNOWLEDGE.framework(row.requires).is_some() || library || build || companion || other;
+            KNOWLEDGE.is_built_with_torch(row.package) && KNOWLEDGE.torch_requirements_of(row.package).count() > 1;
+        let other = KNOWLEDGE.other_processor_of_package(row.package).is_some();
+        let known = KNOWLEDGE.framework(row.package).is_some() || library || build || companion || other;
         assert!(known, "{row:?}");
         assert!(
             row.before.is_none_or(|before| row.from.is_none_or(|from| compare_natural(from, before).is_lt())),
             "{row:?}"
         );
-        assert_eq!(row.extra, row.extra.to_lowercase().replace(['_', '.'], "-"), "{row:?}");
+        let normalized = row.extra.map(|extra| extra.to_lowercase().replace(['_', '.'], "-"));
+        assert_eq!(row.extra, normalized.as_deref(), "{row:?}");
     }
     for row in KNOWLEDGE.frameworks() {
         let Some(on) = row.cuda_from else { continue };
@@ -638,17 +639,28 @@ fn the_built_in_files_read_the_same_at_run_time() {
     }
 }
 
-/// A package with companions in `companion_packages` has a row for each in `brought_packages`, too.
+/// Only a row of several releases has bounds, and at most one column says the version of the package.
 #[test]
-fn both_tables_of_dependencies_list_the_same_packages() {
-    let knowledge = Knowledge::built_in();
-    for row in knowledge.torch_ecosystem_dependencies() {
-        for name in row.requires {
-            let brought = knowledge.dependencies_with_gpu_code().iter();
-            let mut brought = brought.filter(|one| one.distribution == row.distribution && one.requires == *name);
-            // A release that requires one torch needs no row.
-            let pinned = knowledge.torch_requirements_of(row.distribution).next().is_some();
-            assert!(pinned || brought.next().is_some(), "{} {name}", row.distribution);
-        }
+fn only_requirements_of_several_releases_have_bounds() {
+    for row in KNOWLEDGE.requires_dist() {
+        let bounded = row.from.is_some() || row.before.is_some();
+        assert!(row.version == "*" || !bounded, "{row:?}");
+        assert!(row.version == "*" || row.on_python.is_empty() && row.older.is_empty(), "{row:?}");
+        let version_rules = [!row.range.is_empty(), row.same, row.local.is_some()];
+        assert!(version_rules.into_iter().filter(|set| *set).count() <= 1, "{row:?}");
     }
+}
+
+#[test]
+fn companion_packages_are_known_of_listed_distributions_only() {
+    for (distribution, companion, expected) in [
+        ("effdet", "torchvision", Some(true)),
+        ("effdet", "torchaudio", Some(false)),
+        ("accelerate", "torchvision", Some(false)),
+        ("vllm", "torchvision", Some(true)),
+        ("whisperx", "torchvision", None),
+    ] {
+        assert_eq!(KNOWLEDGE.requires_companion(distribution, companion, |_| true), expected, "{distribution}");
+    }
+    assert_eq!(KNOWLEDGE.requires_companion("vllm", "torchvision", |_| false), None);
 }

@@ -208,15 +208,6 @@ macro_rules! with_package_tables {
             /// Prefixes of libraries that the package with exactly this name does not contain.
             without: Strs,
         }
-        /// The torch companion packages that a distribution requires, directly or indirectly.
-        torch_ecosystem_dependencies: TorchEcosystemRow by [distribution] {
-            /// Normalized name.
-            distribution: Str,
-            /// First version for which this is known; `None` for every version.
-            from: OptCuda,
-            /// Normalized names of the companion packages; empty if it requires none.
-            requires: Strs,
-        }
         /// A page of wheels that lists only those of its own project.
         single_project_pages: SingleProjectPageRow by [page] {
             /// Prefix of its URL, without the scheme: `data.pyg.org/whl`.
@@ -293,16 +284,29 @@ macro_rules! with_package_tables {
             /// Entries that replace it: `8.0`, `8.6+PTX`.
             targets: Strs,
         }
-        /// A requirement of a distribution release (Requires-Dist).
-        requires_dist: RequiresDistRow by [distribution, package, version] {
-            /// Distribution: `torchvision`.
+        /// A requirement of releases of a distribution (Requires-Dist).
+        requires_dist: RequiresDistRow by [distribution, extra, package, version, from] {
+            /// Normalized name of the distribution: `torchvision`.
             distribution: Str,
-            /// Required package: `torch`.
+            /// Extra that has the requirement; `None` if every install has it.
+            extra: OptStr,
+            /// Normalized name of the required package: `torch`.
             package: Str,
-            /// Release of the distribution; `*` for every release or, if other rows list releases, for the newest only.
+            /// Release of the distribution. `*` for every release from `from` to `before`; if neither is given and other
+            /// rows of the package list releases, for the newest only.
             version: Str,
+            /// For version `*`: first release with the requirement.
+            from: OptStr,
+            /// For version `*`: first release without it.
+            before: OptStr,
             /// PEP 440 specifier; empty if any version is allowed.
             range: Str,
+            /// Whether the package has the same version as the distribution.
+            same: Flag,
+            /// Local part of the version, if the package has the version of the distribution with this local part.
+            local: OptStr,
+            /// Extra of the package that is required.
+            with: OptStr,
             /// Architecture that the requirement is limited to, `amd64`; `None` for all.
             arch: OptStr,
             /// For version `*`: Python versions that the newest release does not support, oldest first, with the specifier of
@@ -317,6 +321,13 @@ macro_rules! with_package_tables {
             unasked: Flag,
             /// Whether this is the newest release, all of whose versioned requirements are listed.
             newest: Flag,
+        }
+        /// A distribution whose dependencies on torch companion packages, direct or indirect, are all in `requires_dist`.
+        listed_companion_dependencies: ListedCompanionsRow by [distribution] {
+            /// Normalized name.
+            distribution: Str,
+            /// First version for which this is known; `None` for every version.
+            from: OptCuda,
         }
         /// The torch releases with wheels for a Python version.
         torch_pythons: TorchPythonRow by [python] {
@@ -384,27 +395,6 @@ macro_rules! with_package_tables {
             versioned: Flag,
             /// Whether the library is the CUDA runtime itself.
             runtime: Flag,
-        }
-        /// A dependency with GPU code, of a distribution or of one of its extras.
-        dependencies_with_gpu_code: DependencyRow by [distribution, extra, requires, local, range, from] {
-            /// Normalized name of the requested distribution.
-            distribution: Str,
-            /// Extra that requires the dependency; empty if every install does.
-            extra: Str,
-            /// The dependency.
-            requires: Str,
-            /// Whether the dependency has the same version as the distribution.
-            same: Flag,
-            /// Local part of the version, if the dependency has the version of the distribution with this local part.
-            local: OptStr,
-            /// Version specifier of the dependency, if its version differs from that of the distribution.
-            range: OptStr,
-            /// Extra of the dependency that is required.
-            with: OptStr,
-            /// First version of the distribution with the dependency.
-            from: OptStr,
-            /// First version of the distribution without the dependency.
-            before: OptStr,
         }
         /// A distribution whose builds differ by CUDA version and are selected by the index.
         build_indexes: BuildIndexRow by [distribution] {
