@@ -120,7 +120,7 @@ fn build_for_extra(
     brings: &str,
 ) -> Option<&'static FrameworkBuildRow> {
     let knowledge = case.knowledge();
-    let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == brings);
+    let rows = knowledge.framework_releases().filter(|row| row.distribution == brings);
     let python = case.python_version(package);
     let there = |row: &&FrameworkBuildRow| {
         python.as_ref().is_none_or(|python| may_have_wheel(knowledge, brings, row.version, python))

@@ -69,7 +69,7 @@ pub(super) fn nearest_releases<'a>(all: &[&'a str], now: &str) -> Vec<&'a str> {
 /// Returns the releases of a distribution that the tables list individually.
 pub(super) fn known_releases(knowledge: Knowledge, distribution: &str) -> Vec<&'static str> {
     let whole = |version: &str| version.matches('.').count() >= 2;
-    let builds = knowledge.framework_builds().iter().filter(|row| row.distribution == distribution);
+    let builds = knowledge.framework_releases().filter(|row| row.distribution == distribution);
     let pins = knowledge.torch_requirements_on_build_indexes(distribution);
     let mut found: Vec<&'static str> =
         builds.map(|row| row.version).chain(pins.map(|row| row.version)).filter(|version| whole(version)).collect();

@@ -116,7 +116,7 @@ fn resolve_release(
     if framework.variants || range.names_build() || explain_possibly_installed(seen, package).is_some() {
         return None;
     }
-    let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.requirement.name);
+    let rows = knowledge.framework_releases().filter(|row| row.distribution == package.requirement.name);
     let within: Vec<&'static FrameworkBuildRow> =
         rows.filter(|row| is_full_release(row.version) && range.contains_text(row.version) == Some(true)).collect();
     let ends = range.is_bounded_above();

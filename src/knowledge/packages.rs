@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::natural_order::compare_natural;
 use crate::knowledge::rows::{
-    Arm64BuildRow, BundledRow, CondaBuildRow, CondaVariantRow, DriverSonameRow, FrameworkBuildRow, FrameworkRow,
-    LibraryPackageRow, LibraryWheelRow, OsRow, ProcessorPackageRow, RequiredLibrariesRow, RequiresDistRow, RowInfo,
-    RuntimePackageRow, ToolkitLibraryRow, TorchArchNameRow, TorchBuildRow, TorchRow,
+    BundledRow, CondaBuildRow, CondaVariantRow, DriverSonameRow, FrameworkBuildRow, FrameworkRow, LibraryPackageRow,
+    LibraryWheelRow, OsRow, ProcessorPackageRow, RequiredLibrariesRow, RequiresDistRow, RowInfo, RuntimePackageRow,
+    ToolkitLibraryRow, TorchArchNameRow, TorchBuildRow, TorchRow,
 };
 use crate::knowledge::{ImagePythonRow, Knowledge};
 use crate::model::package::PackageName;
@@ -92,16 +92,26 @@ impl Knowledge {
     /// all versions.
     pub fn framework_build(self, distribution: &str, version: &str) -> Option<&'static FrameworkBuildRow> {
         let of = |version: &str| {
-            self.framework_builds().iter().find(|row| row.distribution == distribution && row.version == version)
+            self.framework_releases().find(|row| row.distribution == distribution && row.version == version)
         };
         of(version).or_else(|| of(&minor_version(version)?)).or_else(|| of("*"))
     }
 
-    /// Returns the GPU code of a framework's arm64 wheel: the row of the version, otherwise of its minor version.
-    pub fn arm64_build(self, distribution: &str, version: &str) -> Option<&'static Arm64BuildRow> {
-        let of = |version: &str| {
-            self.arm64_builds().iter().find(|row| row.distribution == distribution && row.version == version)
-        };
+    /// Returns the rows of releases of frameworks, without those for one architecture.
+    pub fn framework_releases(self) -> impl Iterator<Item = &'static FrameworkBuildRow> + Clone {
+        self.framework_builds().iter().filter(|row| row.arch.is_none())
+    }
+
+    /// Returns the build of a framework for an architecture that has a row of its own: of the version, otherwise of its
+    /// minor version.
+    pub fn framework_build_for(
+        self,
+        distribution: &str,
+        version: &str,
+        arch: &str,
+    ) -> Option<&'static FrameworkBuildRow> {
+        let builds = self.framework_builds().iter().filter(|row| row.arch == Some(arch));
+        let of = |version: &str| builds.clone().find(|row| row.distribution == distribution && row.version == version);
         of(version).or_else(|| of(&minor_version(version)?))
     }
 
@@ -305,7 +315,7 @@ impl Knowledge {
     pub fn known_releases(self, distribution: &str) -> impl Iterator<Item = &'static str> {
         let is_same_version_dependency =
             move |name: &str| self.gpu_dependencies_of(distribution).any(|row| row.package == name && row.same);
-        let rows = self.framework_builds().iter().filter(|row| row.version != "*");
+        let rows = self.framework_releases().filter(|row| row.version != "*");
         rows.filter(move |row| row.distribution == distribution || is_same_version_dependency(row.distribution))
             .map(|row| row.version)
     }

@@ -77,7 +77,7 @@ impl TableCatalog<'_> {
         };
         let is_released =
             |row: &FrameworkBuildRow| self.as_of.is_none_or(|day| row.released.is_some_and(|released| released <= day));
-        let rows = self.knowledge.framework_builds().iter().filter(move |row| row.distribution == name);
+        let rows = self.knowledge.framework_releases().filter(move |row| row.distribution == name);
         rows.filter(move |row| is_full_release(row.version) && has_wheel(row) && is_released(row))
     }
 

@@ -27,7 +27,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
     for info in KNOWLEDGE.row_infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
-    assert_eq!(by_table.len(), 97);
+    assert_eq!(by_table.len(), 96);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(compare_natural(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
@@ -169,7 +169,7 @@ fn releases_follow_each_other() {
 fn no_day_lies_in_the_future() {
     let today = KNOWLEDGE.newest_source_date();
     let days = KNOWLEDGE.torch_releases().iter().filter_map(|row| row.released);
-    let days = days.chain(KNOWLEDGE.framework_builds().iter().filter_map(|row| row.released));
+    let days = days.chain(KNOWLEDGE.framework_releases().filter_map(|row| row.released));
     let days = days.chain(KNOWLEDGE.driver_branches().iter().filter_map(|row| row.released));
     let days = days.chain(KNOWLEDGE.toolkits().iter().filter_map(|row| row.released));
     let days = days.chain(KNOWLEDGE.container_toolkits().iter().filter_map(|row| row.released));
@@ -285,7 +285,7 @@ fn wheel_gpu_code_applies_only_to_its_exact_version() {
 #[test]
 fn arm64_wheel_has_separate_gpu_code() {
     let code = |distribution: &str, version: &str| {
-        KNOWLEDGE.arm64_build(distribution, version).map(|row| (row.sass.to_vec(), row.ptx.to_vec()))
+        KNOWLEDGE.framework_build_for(distribution, version, "arm64").map(|row| (row.sass.to_vec(), row.ptx.to_vec()))
     };
     for (distribution, version, sass, ptx) in [
         ("vllm", "0.11.0", "87 90 100 120", ""),
@@ -308,8 +308,10 @@ fn arm64_wheel_has_separate_gpu_code() {
     ] {
         assert_eq!(code(distribution, version), None, "{distribution} {version}");
     }
-    // No release is known for arm64 that is not known at all.
-    for row in KNOWLEDGE.arm64_builds() {
+    // No release is known for one architecture that is not known at all, and everything but the code is in its row.
+    for row in KNOWLEDGE.framework_builds().iter().filter(|row| row.arch.is_some()) {
+        let code_only = row.cuda.is_none() && row.released.is_none() && row.torch.is_none() && row.code_known;
+        assert!(code_only, "{row:?}");
         let build = KNOWLEDGE.framework_build(row.distribution, row.version);
         assert!(build.is_some_and(|build| build.version == row.version && build.cuda.is_some()), "{row:?}");
     }

@@ -206,7 +206,7 @@ fn distribution_releases(wish: &PackageRequest, knowledge: Knowledge) -> Vec<Can
     let whole = |version: &str| version.matches('.').count() >= 2;
     let rows = |distribution: &str| {
         let distribution = distribution.to_owned();
-        let rows = knowledge.framework_builds().iter().filter(move |row| row.distribution == distribution);
+        let rows = knowledge.framework_releases().filter(move |row| row.distribution == distribution);
         rows.filter(move |row| whole(row.version) && row.cuda.is_some())
     };
     let choice = |row: &'static FrameworkBuildRow, extras: &[&str]| {
@@ -368,7 +368,7 @@ fn torch_pin(name: &str, version: &str, knowledge: Knowledge) -> Option<&'static
 
 /// Returns the error for a package without releases in the knowledge tables.
 fn unknown_package_message(name: &str, knowledge: Knowledge) -> String {
-    let builds = knowledge.framework_builds().iter().map(|row| row.distribution);
+    let builds = knowledge.framework_releases().map(|row| row.distribution);
     let dependents = knowledge.gpu_dependencies().filter(|row| row.same).map(|row| row.distribution);
     let built = knowledge.framework_with_variants().map(|row| row.distribution);
     let pins = knowledge.torch_requirements().filter(|row| row.version != "*").map(|row| row.distribution);

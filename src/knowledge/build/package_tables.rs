@@ -55,13 +55,15 @@ macro_rules! with_package_tables {
             /// Whether the wheel version does not include the variant.
             unnamed: Flag,
         }
-        /// A build of a framework other than torch, such as TensorFlow.
-        framework_builds: FrameworkBuildRow by [distribution, version] {
+        /// A release of a framework other than torch, such as TensorFlow, or the GPU code of its wheel for one architecture.
+        framework_builds: FrameworkBuildRow by [distribution, version, arch] {
             /// Distribution: `tensorflow`.
             distribution: Str,
             /// Version.
             version: Str,
-            /// CUDA version that it was built with; `None` for a CPU build.
+            /// Architecture whose wheel the row is about: `arm64`; `None` for the release, with the code of its amd64 wheel.
+            arch: OptStr,
+            /// CUDA version that it was built with; `None` for a CPU build, and in a row for one architecture.
             cuda: OptCuda,
             /// Cubin targets; empty if unknown.
             sass: Targets,
@@ -73,17 +75,6 @@ macro_rules! with_package_tables {
             released: OptDay,
             /// Specifier of the torch versions that it was compiled for, if its metadata has no requirement.
             torch: OptStr,
-        }
-        /// The GPU code of a framework's arm64 wheel, whose targets often differ from those of the amd64 wheel.
-        arm64_builds: Arm64BuildRow by [distribution, version] {
-            /// Distribution: `vllm`.
-            distribution: Str,
-            /// Version, or minor version.
-            version: Str,
-            /// Cubin targets.
-            sass: Targets,
-            /// PTX targets.
-            ptx: Targets,
         }
         /// A library with the GPU code of a component.
         code_libraries: CodeLibraryRow by [component, file] {
