@@ -83,8 +83,7 @@ fn explain_missing_wheel(package: &ObservedPackage, seen: &Observations, knowled
         return None;
     }
     let python = python_of_package(seen, package, knowledge).ok()?;
-    let mut own =
-        knowledge.wheel_pythons().iter().filter(|row| row.distribution == package.requirement.name).peekable();
+    let mut own = knowledge.complete_wheel_pythons_of(&package.requirement.name).peekable();
     own.peek()?;
     let name = &package.requirement.name;
     own.all(|row| row.python != python)
@@ -215,7 +214,7 @@ fn newest_available_release(
             _ => None,
         }
     };
-    let own = || knowledge.wheel_pythons().iter().filter(|row| row.distribution == package.requirement.name);
+    let own = || knowledge.complete_wheel_pythons_of(&package.requirement.name);
     if let Ok(python) = python_of_package(seen, package, knowledge) {
         return of_python(&python);
     }

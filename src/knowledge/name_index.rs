@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use crate::knowledge::Knowledge;
 use crate::knowledge::rows::{
-    CudaVersionSuffixRow, FrameworkRow, GpuPackageRow, LibraryWheelRow, PackageWithoutCudaRow, PlatformWheelRow,
-    RequiresDistRow, WheelPythonRow,
+    CudaVersionSuffixRow, FrameworkRow, GpuPackageRow, LibraryWheelRow, PackageWithoutCudaRow, RequiresDistRow,
+    WheelPythonRow,
 };
 
 /// A fast hasher for names of the tables, which no attacker chooses; see `FxHash` of the Rust compiler.
@@ -104,10 +104,8 @@ by_name! {
     gpu_packages_of: GpuPackageRow in |all| all.gpu_packages();
     /// Whether a distribution contains no CUDA library: one row if so, otherwise none.
     library_free_of: PackageWithoutCudaRow in |all| all.packages_without_cuda_libraries();
-    /// For which Pythons a distribution with GPU code has wheels.
+    /// For which processors and Pythons a distribution has wheels.
     wheel_pythons_of: WheelPythonRow in |all| all.wheel_pythons();
-    /// For which processors and Pythons a distribution has wheels, beside those.
-    platform_wheels_of: PlatformWheelRow in |all| all.platform_wheels();
 }
 
 #[cfg(test)]

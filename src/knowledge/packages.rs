@@ -7,7 +7,7 @@ use crate::knowledge::natural_order::compare_natural;
 use crate::knowledge::rows::{
     BundledRow, CondaBuildRow, CondaVariantRow, DriverSonameRow, FrameworkBuildRow, FrameworkRow, LibraryPackageRow,
     LibraryWheelRow, OsRow, ProcessorPackageRow, RequiredLibrariesRow, RequiresDistRow, RowInfo, RuntimePackageRow,
-    ToolkitLibraryRow, TorchArchNameRow, TorchBuildRow, TorchRow,
+    ToolkitLibraryRow, TorchArchNameRow, TorchBuildRow, TorchRow, WheelPythonRow,
 };
 use crate::knowledge::{ImagePythonRow, Knowledge};
 use crate::model::package::PackageName;
@@ -181,6 +181,31 @@ impl Knowledge {
         listed.find(|row| row.from.is_none_or(&reaches))?;
         let mut rows = self.requirements_of(distribution).filter(|row| row.version == "*" && row.extra.is_none());
         Some(rows.any(|row| row.package == companion))
+    }
+
+    /// Returns the ranges of torch releases with wheels for a Python version, oldest Python version first.
+    pub fn torch_pythons(self) -> impl Iterator<Item = &'static WheelPythonRow> + Clone {
+        self.wheel_pythons_of(TORCH)
+    }
+
+    /// Returns the amd64 wheels of a distribution if all its releases are listed, so that the newest one for a Python
+    /// version is known.
+    pub fn complete_wheel_pythons_of(
+        self,
+        distribution: &str,
+    ) -> impl Iterator<Item = &'static WheelPythonRow> + Clone + use<'_> {
+        let complete = self.framework(distribution).is_some_and(|row| row.all_releases);
+        self.wheel_pythons_of(distribution).filter(move |row| complete && row.arch == Some("amd64"))
+    }
+
+    /// Returns the URL of the index of the builds of a distribution, with the placeholder `{build}`.
+    pub fn build_page(self, distribution: &str) -> Option<&'static str> {
+        self.build_indexes().iter().find(|row| row.distribution == distribution)?.page
+    }
+
+    /// Returns the URLs of all indexes of builds, with the placeholder `{build}`.
+    pub fn build_pages(self) -> impl Iterator<Item = &'static str> {
+        self.build_indexes().iter().filter_map(|row| row.page)
     }
 
     /// Whether a page of wheels is known to list only those of its own project, not torch.

@@ -27,7 +27,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
     for info in KNOWLEDGE.row_infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
-    assert_eq!(by_table.len(), 96);
+    assert_eq!(by_table.len(), 93);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(compare_natural(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
@@ -186,6 +186,23 @@ fn every_torch_release_has_a_release_date() {
     for release in KNOWLEDGE.served_torch_releases() {
         assert!(release.released.is_some(), "{}", release.version);
     }
+}
+
+/// Distributions whose releases are all listed have wheels for a Python version, and their newest release is listed.
+#[test]
+fn distributions_with_all_releases_have_their_wheels() {
+    let complete: Vec<&str> =
+        KNOWLEDGE.frameworks().iter().filter(|row| row.all_releases).map(|row| row.distribution).collect();
+    assert_eq!(complete.len(), 6);
+    for name in complete {
+        let mut rows = KNOWLEDGE.complete_wheel_pythons_of(name);
+        let newest = KNOWLEDGE.framework_releases().filter(|row| row.distribution == name).last().expect(name);
+        assert!(rows.clone().count() > 4, "{name}");
+        let reaches = |last: &str| compare_natural(last, newest.version).is_ge();
+        assert!(rows.any(|row| row.last.is_none_or(reaches)), "{name} {}", newest.version);
+    }
+    assert_eq!(KNOWLEDGE.complete_wheel_pythons_of("xgboost").count(), 0);
+    assert!(KNOWLEDGE.torch_pythons().is_sorted_by(|one, next| compare_natural(one.python, next.python).is_lt()));
 }
 
 /// Of what the default index gives without being asked for a build, the code is known.

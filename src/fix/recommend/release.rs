@@ -158,7 +158,7 @@ fn all_releases(wish: &PackageRequest, archs: &[String], knowledge: Knowledge) -
 
 /// Returns the releases of `PyTorch`, in each of their builds.
 fn torch_releases(name: &'static str, archs: &[String], knowledge: Knowledge) -> Vec<CandidateRelease> {
-    let page = knowledge.build_pages().iter().find(|row| row.distribution == name);
+    let page = knowledge.build_page(name);
     let there = |row: &TorchRow, tag: &str| {
         archs.iter().all(|arch| arch == "amd64" || knowledge.torch_build(row.version, tag, arch).is_some())
     };
@@ -171,7 +171,7 @@ fn torch_releases(name: &'static str, archs: &[String], knowledge: Knowledge) ->
         for tag in row.variants.iter().filter(|tag| there(row, tag)) {
             let Some(cuda) = variant_cuda(tag) else { continue };
             let plain = default(row, tag);
-            let page = page.map(|page| page.page.replace("{build}", tag)).filter(|_| !plain);
+            let page = page.map(|page| page.replace("{build}", tag)).filter(|_| !plain);
             if !plain && page.is_none() {
                 continue;
             }
@@ -380,9 +380,6 @@ fn unknown_package_message(name: &str, knowledge: Knowledge) -> String {
     format!("the compatibility database of {} has no releases of `{name}`{hint}", knowledge.newest_source_date())
 }
 
-/// The architecture of the main table of wheels and Python versions.
-const DEFAULT_WHEEL_ARCH: &str = "amd64";
-
 /// Whether a release has a wheel for a Python version on all architectures; `None` if the tables do not list that.
 fn has_wheel(choice: &CandidateRelease, python: &str, known: &ReleaseCache) -> Option<bool> {
     let knowledge = known.knowledge;
@@ -390,7 +387,7 @@ fn has_wheel(choice: &CandidateRelease, python: &str, known: &ReleaseCache) -> O
         compare_versions(version, first).is_ge() && last.is_none_or(|last| compare_versions(version, last).is_le())
     };
     let of_built = |version: &str| {
-        let mut rows = knowledge.torch_pythons().iter().filter(|row| row.python == python);
+        let mut rows = knowledge.torch_pythons().filter(|row| row.python == python);
         rows.any(|row| within(row.first, row.last, version))
     };
     if knowledge.has_variants(choice.code) {
@@ -405,13 +402,10 @@ fn has_wheel(choice: &CandidateRelease, python: &str, known: &ReleaseCache) -> O
         return Some(false);
     }
     let listed = || knowledge.wheel_pythons_of(choice.code);
-    let others = || knowledge.platform_wheels_of(choice.code);
-    listed().map(|_| ()).chain(others().map(|_| ())).next()?;
+    listed().next()?;
     let has = |arch: &str| {
-        let mut own = listed().filter(|row| arch == DEFAULT_WHEEL_ARCH && row.python == python);
-        let mut more = others().filter(|row| row.arch == arch && row.python == python);
+        let mut own = listed().filter(|row| row.python == python && row.arch.is_none_or(|own| own == arch));
         own.any(|row| within(row.first, row.last, choice.version))
-            || more.any(|row| within(row.first, row.last, choice.version))
     };
     Some(known.archs.iter().all(|arch| has(arch)))
 }

@@ -138,6 +138,9 @@ macro_rules! with_package_tables {
             per_cuda_unless: OptStr,
             /// Variable assignment, `NAME=value`, that restricts it to the CPU without any CUDA call.
             off_by: OptStr,
+            /// Whether `framework_builds` and `wheel_pythons` list all its releases on the default index with a wheel for
+            /// amd64.
+            all_releases: Flag,
             /// Error of a CPU-only build when a program requests a GPU.
             without_cuda: OptStr,
             /// Reports of its PTX being rejected on GPUs newer than its CUDA version, which should have been compiled.
@@ -257,13 +260,6 @@ macro_rules! with_package_tables {
             /// Sonames of its parts: `libcudnn_ops.so.9`.
             parts: Strs,
         }
-        /// The index address of the builds of a distribution for each CUDA version.
-        build_pages: BuildPageRow by [distribution] {
-            /// Normalized name.
-            distribution: Str,
-            /// URL with `{build}` as a placeholder for `cu118` and the like.
-            page: Str,
-        }
         /// The meaning of a GPU name in `TORCH_CUDA_ARCH_LIST`.
         torch_arch_names: TorchArchNameRow by [name, from] {
             /// The name, case-sensitive: `Hopper`.
@@ -320,32 +316,12 @@ macro_rules! with_package_tables {
             /// First version for which this is known; `None` for every version.
             from: OptCuda,
         }
-        /// The torch releases with wheels for a Python version.
-        torch_pythons: TorchPythonRow by [python] {
-            /// Python version: `3.8`.
-            python: Str,
-            /// First torch release.
-            first: Str,
-            /// Last torch release, if later ones have no wheels.
-            last: OptStr,
-        }
-        /// A contiguous range of releases of a distribution with wheels for a Python version.
-        wheel_pythons: WheelPythonRow by [distribution, python, first] {
+        /// A contiguous range of releases of a distribution with wheels for an architecture and a Python version.
+        wheel_pythons: WheelPythonRow by [distribution, arch, python, first] {
             /// Normalized name: `tensorflow`.
             distribution: Str,
-            /// Python version: `3.8`.
-            python: Str,
-            /// First release of the range.
-            first: Str,
-            /// Last release, if later ones have no wheels.
-            last: OptStr,
-        }
-        /// A contiguous range of releases of a distribution with wheels for an architecture and a Python version.
-        platform_wheels: PlatformWheelRow by [distribution, arch, python, first] {
-            /// Normalized name: `torchvision`.
-            distribution: Str,
-            /// Architecture: `amd64` or `arm64`.
-            arch: Str,
+            /// Architecture: `amd64`, `arm64`; `None` if the range does not depend on it.
+            arch: OptStr,
             /// Python version: `3.8`.
             python: Str,
             /// First release of the range.
@@ -400,6 +376,8 @@ macro_rules! with_package_tables {
             /// URL paths of its own indexes above the build directories, `packages/stable`; empty if its builds are next to
             /// those of torch.
             folders: Strs,
+            /// URL of its index, with `{build}` as a placeholder for `cu118` and the like; `None` if unknown.
+            page: OptStr,
         }
         /// A conda package that selects the build of torch in an environment.
         conda_variants: CondaVariantRow by [name] {
