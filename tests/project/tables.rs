@@ -451,6 +451,12 @@ fn library_wheels_have_their_cuda_version() {
         let found = KNOWLEDGE.library_wheel_cuda(distribution, version).map(|(cuda, _)| cuda.to_string());
         assert_eq!(found.as_deref(), cuda, "{distribution} {version}");
     }
+    // What both tables say of a wheel is the same.
+    for row in KNOWLEDGE.library_wheels() {
+        let mut packages = KNOWLEDGE.library_packages().iter().filter(|package| package.name == row.distribution);
+        let of_row = |soname: &&str| soname.strip_prefix(row.library).is_some_and(|rest| rest.starts_with(".so."));
+        assert!(packages.all(|package| package.sonames.iter().any(of_row)), "{row:?}");
+    }
     let variants = |version| KNOWLEDGE.bundled_variants_of("bitsandbytes", version).map(|row| row.from);
     assert_eq!(variants("0.45.1"), Some("0.45.0"));
     assert_eq!(variants("0.1"), None);
