@@ -6,7 +6,7 @@ use crate::build::{Command, DownloadTarget, FileEffect, Operand, StandardInput, 
 use crate::dockerfile::{BaseKind, CopyInstruction, EvaluatedTarget};
 use crate::extract::command_step::CommandStep;
 use crate::install::{InstallEffects, PackageInstall};
-use crate::knowledge::{DependencyRow, Knowledge, RequiredLibrariesRow};
+use crate::knowledge::{Knowledge, RequiredLibrariesRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{Evidence, FactKey, Facts, Origin, PrintedValue, ValueState};
 use crate::model::package::{
@@ -165,9 +165,9 @@ fn is_single_build(install: &PackageInstall) -> bool {
 /// Whether the knowledge tables list the dependencies of an extra.
 fn is_known_extra(distribution: &str, extra: &str, knowledge: Knowledge) -> bool {
     let extra = PackageName::python(extra);
-    let lists_extra = |row: &DependencyRow| row.distribution == distribution && row.extra == extra;
     let with = |row: &RequiredLibrariesRow| row.distribution == distribution && row.with == Some(extra.as_str());
-    knowledge.dependencies_with_gpu_code().iter().any(lists_extra) || knowledge.required_libraries().iter().any(with)
+    let mut dependencies = knowledge.gpu_dependencies_of(distribution);
+    dependencies.any(|row| row.extra == Some(extra.as_str())) || knowledge.required_libraries().iter().any(with)
 }
 
 /// Whether the base is an image of a registry, and COPY adds nothing but plain text files of the build context.

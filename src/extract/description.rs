@@ -598,10 +598,10 @@ fn restore_command_order(packages: &DescribedPackages, seen: &mut Observations) 
 
 /// Whether the build of a package depends on the commands around it, or influences such a choice.
 fn is_order_sensitive(name: &str, knowledge: Knowledge) -> bool {
-    let mut dependency_rows = knowledge.dependencies_with_gpu_code().iter().filter(|row| row.distribution == name);
+    let mut dependency_rows = knowledge.gpu_dependencies_of(name);
     let mut written_over = knowledge.processor_packages().iter().filter(|row| row.same_folder);
     knowledge.framework(name).is_some_and(|row| row.variants)
-        || dependency_rows.any(|row| knowledge.torch_requirements_of(row.requires).next().is_some())
+        || dependency_rows.any(|row| knowledge.torch_requirements_of(row.package).next().is_some())
         || written_over.any(|row| row.distribution == name || row.instead == name)
         || knowledge.torch_requirements_of(name).next().is_some()
         || !knowledge.project_indexes(name).is_empty()

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::install::{InstallEffects, PackageInstall};
-use crate::knowledge::{DependencyRow, Knowledge};
+use crate::knowledge::{Knowledge, RequiresDistRow};
 use crate::model::cause::Cause;
 use crate::model::fact::Observations;
 use crate::model::package::{
@@ -40,8 +40,8 @@ pub(super) fn find_gpu_dependencies(
         {
             let version = match &install.requirement.version {
                 _ if row.local.is_some() => local_build_version(row, &requested),
-                _ if let Some(range) = row.range.filter(|_| requested != RequestedVersion::Unknown) => {
-                    PackageVersion::range(range)
+                _ if !row.range.is_empty() && requested != RequestedVersion::Unknown => {
+                    PackageVersion::range(row.range)
                 }
                 PackageVersion::Exact(text) if row.same => PackageVersion::Exact(text.without_local()),
                 // On an earlier day there may have been none that brings it.
@@ -56,15 +56,15 @@ pub(super) fn find_gpu_dependencies(
                 _ => PackageVersion::any(),
             };
             let exact = version.is_exact();
-            let there = !exact && there_already.contains(row.requires);
+            let there = !exact && there_already.contains(row.package);
             // What goes with one torch is brought all the same where it may not be there.
             let there =
-                there && !(knowledge.is_built_with_torch(row.requires) && is_install_uncertain(row.requires, seen));
-            if there || own_names.contains(row.requires) {
+                there && !(knowledge.is_built_with_torch(row.package) && is_install_uncertain(row.package, seen));
+            if there || own_names.contains(row.package) {
                 continue;
             }
             let (name, extras) =
-                (PackageName::python(row.requires), row.with.map(PackageName::python).into_iter().collect());
+                (PackageName::python(row.package), row.with.map(PackageName::python).into_iter().collect());
             let requirement = Requirement { name, version, extras, upgrade: false, ..install.requirement.clone() };
             found.push(PackageInstall { requirement, variant: None, ..install.clone() });
         }
@@ -84,7 +84,7 @@ fn is_install_uncertain(name: &str, seen: &Observations) -> bool {
 }
 
 /// Returns the requested version with the local build tag of a dependency row; unresolved if either is unknown.
-fn local_build_version(row: &DependencyRow, requested: &RequestedVersion) -> PackageVersion {
+fn local_build_version(row: &RequiresDistRow, requested: &RequestedVersion) -> PackageVersion {
     match (requested, row.local) {
         (RequestedVersion::Exact(version), Some(local)) => PackageVersion::exact(format!("{version}+{local}")),
         _ => PackageVersion::behind_variable(),
@@ -104,9 +104,9 @@ fn uncertain_extra_dependency(
             .filter(|row| row.same || row.local.is_some())
     };
     let changes = rows().any(|row| row.before.is_some());
-    let is_code = |row: &&DependencyRow| changes && knowledge.framework(row.requires).is_some();
+    let is_code = |row: &&RequiresDistRow| changes && knowledge.framework(row.package).is_some();
     let row = rows().find(is_code).filter(|_| knowledge.framework(&install.requirement.name).is_none())?;
-    let (name, extras) = (PackageName::python(row.requires), Vec::new());
+    let (name, extras) = (PackageName::python(row.package), Vec::new());
     let version = PackageVersion::behind_variable();
     let requirement = Requirement { name, version, extras, upgrade: false, ..install.requirement.clone() };
     Some(PackageInstall { requirement, variant: None, conditional: true, ..install.clone() })
@@ -248,15 +248,14 @@ fn requested_version(
 
 /// Whether a dependency row applies to a version; for an unknown version, only if it applies to all versions with the
 /// extra.
-fn is_row_applicable(row: &DependencyRow, requested: &RequestedVersion, knowledge: Knowledge) -> bool {
+fn is_row_applicable(row: &RequiresDistRow, requested: &RequestedVersion, knowledge: Knowledge) -> bool {
     match requested {
         RequestedVersion::Exact(version) => version.is_between(row.from, row.before),
         RequestedVersion::Newest => row.before.is_none(),
         RequestedVersion::Unknown => {
-            let of_extra = |other: &&DependencyRow| (other.distribution, other.extra) == (row.distribution, row.extra);
-            let mut others = knowledge.dependencies_with_gpu_code().iter().filter(of_extra);
+            let mut others = knowledge.gpu_dependencies_of(row.distribution).filter(|other| other.extra == row.extra);
             let alike =
-                others.clone().all(|other| other.requires == row.requires && !other.same && other.local.is_none());
+                others.clone().all(|other| other.package == row.package && !other.same && other.local.is_none());
             row.before.is_none() && (alike || !others.any(|other| other.before.is_some()))
         }
     }

@@ -29,7 +29,7 @@ pub(super) fn is_rejected_downgrade(
 
 /// Whether the version of a framework, or of a package that installs one, is not pinned.
 fn has_unpinned_framework(seen: &Observations, knowledge: Knowledge) -> bool {
-    let brings = |name: &str| knowledge.dependencies_with_gpu_code().iter().any(|row| row.distribution == name);
+    let brings = |name: &str| knowledge.gpu_dependencies_of(name).next().is_some();
     let of_gpu = |name: &str| knowledge.framework(name).is_some() || brings(name);
     pip_and_conda_packages(seen).any(|one| !one.requirement.version.is_exact() && of_gpu(&one.requirement.name))
 }

@@ -243,8 +243,7 @@ fn describe_build(case: &FixContext<'_>, name: &str, version: &str, tag: &str) -
 
 /// Returns the URL of the index of a build.
 fn build_index_url(case: &FixContext<'_>, name: &str, build: &str) -> Option<String> {
-    let page = case.knowledge().build_pages().iter().find(|row| row.distribution == name)?;
-    Some(page.page.replace("{build}", build))
+    Some(case.knowledge().build_page(name)?.replace("{build}", build))
 }
 
 /// A change to another release: whether that is distant, a title, the safety, and the change.
@@ -401,9 +400,7 @@ fn find_index_candidates(case: &FixContext<'_>, torch: &InstalledTorch<'_>) -> V
         IndexSelection::Unknown(_) => return Vec::new(),
     };
     let knowledge = case.knowledge();
-    let Some(page) = knowledge.build_pages().iter().find(|row| row.distribution == torch.name) else {
-        return Vec::new();
-    };
+    let Some(page) = knowledge.build_page(torch.name) else { return Vec::new() };
     let day = case.seen.as_of.or(case.settings.as_of);
     let out = |row: &&TorchRow| day.is_none_or(|day| row.released.is_some_and(|released| released <= day));
     let fits = |row: &&TorchRow| range.admits(row.version);
@@ -436,7 +433,7 @@ fn find_index_candidates(case: &FixContext<'_>, torch: &InstalledTorch<'_>) -> V
             package: name.to_owned(),
             from: from.clone(),
             build: tag.to_owned(),
-            page: page.page.replace("{build}", tag),
+            page: page.replace("{build}", tag),
         };
         Some((same, title, safety, wish))
     };

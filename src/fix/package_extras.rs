@@ -4,7 +4,7 @@ use crate::fix::fix_context::FixContext;
 use crate::fix::proposed_change::last_pip_package;
 use crate::fix::versions::may_have_wheel;
 use crate::fix::{FixCandidate, ProposedChange};
-use crate::knowledge::{DependencyRow, FrameworkBuildRow, RequiredLibrariesRow, compare_natural};
+use crate::knowledge::{FrameworkBuildRow, RequiredLibrariesRow, RequiresDistRow, compare_natural};
 use crate::model::outcome::Outcome;
 use crate::model::package::{ObservedPackage, PackageManager, PackageVersion, is_version_between};
 use crate::report::kinds::{ChangeKind, FixSafety};
@@ -15,37 +15,37 @@ const LIBRARY_MISSING: Outcome = Outcome::LibraryMissing;
 /// Returns candidates for the same release for another CUDA version, where an extra selects it.
 pub(super) fn extra_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
     let knowledge = case.knowledge();
-    let rows = || knowledge.dependencies_with_gpu_code().iter().filter(|row| row.same && !row.extra.is_empty());
+    let rows = || knowledge.gpu_dependencies().filter(|row| row.same).filter_map(|row| Some((row, row.extra?)));
     let mut found: Vec<FixCandidate> = Vec::new();
-    for row in rows() {
+    for (row, extra) in rows() {
         let (Some(package), Some(dependency)) =
-            (last_pip_package(&case.seen, row.distribution), last_pip_package(&case.seen, row.requires))
+            (last_pip_package(&case.seen, row.distribution), last_pip_package(&case.seen, row.package))
         else {
             continue;
         };
         if dependency.command != package.command {
             continue;
         }
-        let now = build_for_extra(case, package, row.requires).map(|build| build.version);
+        let now = build_for_extra(case, package, row.package).map(|build| build.version);
         let pinned = package.requirement.version.is_exact();
-        let other = |one: &&DependencyRow| {
-            let version = build_for_extra(case, package, one.requires).map(|build| build.version);
+        let other = |(one, own_extra): &(&RequiresDistRow, &str)| {
+            let version = build_for_extra(case, package, one.package).map(|build| build.version);
             one.distribution == row.distribution
-                && one.requires != row.requires
-                && extra_without_digits(one.extra) == extra_without_digits(row.extra)
+                && one.package != row.package
+                && extra_without_digits(own_extra) == extra_without_digits(extra)
                 && version.is_some_and(|version| is_version_between(version, one.from, one.before))
         };
-        let mut others: Vec<&DependencyRow> = rows().filter(other).collect();
-        others.sort_by(|one, other| compare_natural(other.extra, one.extra));
-        for other in others {
-            let Some(then) = build_for_extra(case, package, other.requires) else { continue };
+        let mut others: Vec<(&RequiresDistRow, &str)> = rows().filter(other).collect();
+        others.sort_by(|(_, one), (_, other)| compare_natural(other, one));
+        for (other, other_extra) in others {
+            let Some(then) = build_for_extra(case, package, other.package) else { continue };
             let Some(cuda) = then.cuda else { continue };
             let name = row.distribution;
             let title = match &package.requirement.version {
                 PackageVersion::Exact(version) => {
-                    format!("install {name}[{}]=={}, the same release for CUDA {cuda}", other.extra, version.public())
+                    format!("install {name}[{other_extra}]=={}, the same release for CUDA {cuda}", version.public())
                 }
-                _ => format!("install {name}[{}], the newest release for CUDA {cuda}", other.extra),
+                _ => format!("install {name}[{other_extra}], the newest release for CUDA {cuda}"),
             };
             found.push(FixCandidate {
                 kind: ChangeKind::FrameworkVariant,
@@ -54,10 +54,10 @@ pub(super) fn extra_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidat
                 safety: if pinned || now == Some(then.version) { FixSafety::Safe } else { FixSafety::Unsafe },
                 wish: ProposedChange::Extra {
                     package: name.to_owned(),
-                    from: row.extra.to_owned(),
-                    to: other.extra.to_owned(),
-                    without: row.requires.to_owned(),
-                    brings: other.requires.to_owned(),
+                    from: extra.to_owned(),
+                    to: other_extra.to_owned(),
+                    without: row.package.to_owned(),
+                    brings: other.package.to_owned(),
                 },
             });
         }
@@ -88,23 +88,23 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
         }
         let PackageVersion::Exact(version) = &package.requirement.version else { continue };
         let version = version.without_local();
-        let rows = knowledge.dependencies_with_gpu_code().iter().filter(|row| {
-            row.distribution == *name && !row.extra.is_empty() && version.is_between(row.from, row.before)
-        });
+        let rows = knowledge.gpu_dependencies_of(name).filter(|row| version.is_between(row.from, row.before));
+        let rows = rows.filter_map(|row| Some((row, row.extra?)));
         // Extras whose libraries are there already are asked for.
-        let libraries = |row: &&DependencyRow| knowledge.library_wheel(row.requires).is_some();
+        let libraries = |(row, _): &(&RequiresDistRow, &str)| knowledge.library_wheel(row.package).is_some();
         let python = case.python_version(package);
-        let met =
-            |row: &&DependencyRow| !knowledge.is_unusable_extra(name, row.extra, version.as_str(), python.as_deref());
-        let missing = |row: &&DependencyRow| last_pip_package(&case.seen, row.requires).is_none();
-        for row in rows.filter(libraries).filter(met).filter(missing) {
-            let title = format!("install {name}[{}]=={version}, with the libraries that it loads", row.extra);
+        let met = |(_, extra): &(&RequiresDistRow, &str)| {
+            !knowledge.is_unusable_extra(name, extra, version.as_str(), python.as_deref())
+        };
+        let missing = |(row, _): &(&RequiresDistRow, &str)| last_pip_package(&case.seen, row.package).is_none();
+        for (row, extra) in rows.filter(libraries).filter(met).filter(missing) {
+            let title = format!("install {name}[{extra}]=={version}, with the libraries that it loads");
             let wish = ProposedChange::Extra {
                 package: name.to_string(),
                 from: String::new(),
-                to: row.extra.to_owned(),
+                to: extra.to_owned(),
                 without: String::new(),
-                brings: row.requires.to_owned(),
+                brings: row.package.to_owned(),
             };
             add(title, wish);
         }
@@ -120,7 +120,7 @@ fn build_for_extra(
     brings: &str,
 ) -> Option<&'static FrameworkBuildRow> {
     let knowledge = case.knowledge();
-    let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == brings);
+    let rows = knowledge.framework_releases().filter(|row| row.distribution == brings);
     let python = case.python_version(package);
     let there = |row: &&FrameworkBuildRow| {
         python.as_ref().is_none_or(|python| may_have_wheel(knowledge, brings, row.version, python))

@@ -53,9 +53,7 @@ fn sibling_distributions(
     version: Option<&str>,
 ) -> Vec<(&'static FrameworkRow, &'static FrameworkBuildRow)> {
     let build = |name: &str| match version {
-        Some(version) => {
-            knowledge.framework_builds().iter().find(|row| row.distribution == name && row.version == version)
-        }
+        Some(version) => knowledge.framework_releases().find(|row| row.distribution == name && row.version == version),
         None => knowledge.framework_build(name, "*"),
     };
     let numbered = own.distribution.contains(|c: char| c.is_ascii_digit());

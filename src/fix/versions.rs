@@ -69,7 +69,7 @@ pub(super) fn nearest_releases<'a>(all: &[&'a str], now: &str) -> Vec<&'a str> {
 /// Returns the releases of a distribution that the tables list individually.
 pub(super) fn known_releases(knowledge: Knowledge, distribution: &str) -> Vec<&'static str> {
     let whole = |version: &str| version.matches('.').count() >= 2;
-    let builds = knowledge.framework_builds().iter().filter(|row| row.distribution == distribution);
+    let builds = knowledge.framework_releases().filter(|row| row.distribution == distribution);
     let pins = knowledge.torch_requirements_on_build_indexes(distribution);
     let mut found: Vec<&'static str> =
         builds.map(|row| row.version).chain(pins.map(|row| row.version)).filter(|version| whole(version)).collect();
@@ -113,7 +113,7 @@ fn wheel_condition(
     required_python: RequiredPython<'_>,
 ) -> Option<String> {
     let has = |version: &str, python: &str| may_have_wheel(knowledge, distribution, version, python);
-    let pythons = || knowledge.torch_pythons().iter().map(|row| row.python);
+    let pythons = || knowledge.torch_pythons().map(|row| row.python);
     let until = |newest: &str| pythons().filter(|python| compare_natural(python, newest).is_le()).collect::<Vec<_>>();
     let of_day = |newest: &str| until(newest).into_iter().rfind(|python| has(from, python));
     match required_python {
@@ -130,7 +130,7 @@ fn wheel_condition(
     }
     let (first, last) = (after.first()?, after.last()?);
     before.iter().any(|python| after.contains(python)).then_some(())?;
-    Some(if Some(*last) == pythons().next_back() {
+    Some(if Some(*last) == pythons().last() {
         format!(", which requires Python {first} or newer")
     } else {
         format!(", which requires Python {first} to {last}")
@@ -143,7 +143,7 @@ pub(super) fn may_have_wheel(knowledge: Knowledge, distribution: &str, version: 
         compare_natural(first, version).is_le() && last.is_none_or(|last| compare_natural(version, last).is_le())
     };
     let of_torch = |version: &str| {
-        let mut rows = knowledge.torch_pythons().iter().filter(|row| row.python == python);
+        let mut rows = knowledge.torch_pythons().filter(|row| row.python == python);
         rows.any(|row| within(row.first, row.last, version))
     };
     if knowledge.has_variants(distribution) {
@@ -152,7 +152,7 @@ pub(super) fn may_have_wheel(knowledge: Knowledge, distribution: &str, version: 
     let mut pins = knowledge.torch_requirements_on_build_indexes(distribution);
     let pin = pins.find(|row| row.version == version).map(|row| row.range);
     let pinned = pin.and_then(|pin| pin.strip_prefix("==")).filter(|pin| !pin.contains(['*', ',']));
-    let mut rows = knowledge.wheel_pythons().iter().filter(|row| row.distribution == distribution).peekable();
+    let mut rows = knowledge.complete_wheel_pythons_of(distribution).peekable();
     let is_listed = rows.peek().is_some();
     let there = rows.any(|row| row.python == python && within(row.first, row.last, version));
     (!is_listed || there) && pinned.is_none_or(of_torch)

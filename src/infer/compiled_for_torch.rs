@@ -132,7 +132,7 @@ fn compiled_torch_range(name: &str, version: &str, knowledge: Knowledge) -> Opti
 pub(crate) fn is_compiled_for_torch(name: &str, knowledge: Knowledge) -> bool {
     let rides = knowledge.framework(name).is_some_and(|row| row.cuda_from.is_some());
     let pinned = || knowledge.torch_requirements_of(name).any(|row| row.version != "*");
-    let built = || knowledge.framework_builds().iter().any(|row| row.distribution == name && row.torch.is_some());
+    let built = || knowledge.framework_releases().any(|row| row.distribution == name && row.torch.is_some());
     rides && (pinned() || built())
 }
 

@@ -195,12 +195,9 @@ fn packages_without_newest_release(seen: &Observations, knowledge: Knowledge) ->
 /// Whether the newest release of a package has a wheel for the Python of its command, as far as that is known.
 fn newest_release_supports_python(package: &ObservedPackage, seen: &Observations, knowledge: Knowledge) -> bool {
     let Ok(python) = python_of_package(seen, package, knowledge) else { return true };
-    let of_framework = knowledge.torch_pythons().iter().filter(|_| knowledge.has_variants(&package.requirement.name));
+    let of_framework = knowledge.torch_pythons().filter(|_| knowledge.has_variants(&package.requirement.name));
     let mut ends = of_framework.filter(|row| row.python == python).map(|row| row.last);
-    let own = knowledge
-        .wheel_pythons()
-        .iter()
-        .filter(|row| row.distribution == package.requirement.name && row.python == python);
+    let own = knowledge.complete_wheel_pythons_of(&package.requirement.name).filter(|row| row.python == python);
     let own: Vec<Option<&str>> = own.map(|row| row.last).collect();
     ends.all(|last| last.is_none()) && (own.is_empty() || own.contains(&None))
 }

@@ -63,7 +63,7 @@ fn external_libraries_of_range(name: &str, range: &VersionRange, knowledge: Know
     if VersionSet::below(&format!("{first}.dev0"))?.overlaps(&admitted) {
         return None;
     }
-    let releases = knowledge.framework_builds().iter().filter(|row| row.distribution == name);
+    let releases = knowledge.framework_releases().filter(|row| row.distribution == name);
     let releases = releases.filter_map(|row| row.version.parse().ok());
     // Where one row ends another has to begin.
     let bounds = rows().flat_map(|row| [Some(row.from), row.before.filter(|before| *before < last)]).flatten();

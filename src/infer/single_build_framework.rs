@@ -219,8 +219,8 @@ fn component_of_any_version(
     let here = |name: &str| {
         image.seen.packages.iter().any(|one| one.requirement.name == name && one.command == package.command)
     };
-    let rows = knowledge.dependencies_with_gpu_code().iter();
-    let absent = kept && rows.filter(|row| row.requires == package.requirement.name).any(|row| here(row.distribution));
+    let mut rows = knowledge.gpu_dependencies().filter(|row| row.package == package.requirement.name);
+    let absent = kept && rows.any(|row| here(row.distribution));
     if let Some(row) = common_release_row(package, knowledge).filter(|_| own) {
         let evidence = |row| Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(row) };
         let cuda = row.cuda.map_or(ValueState::Unknown(why.clone()), ValueState::Known);
@@ -244,10 +244,8 @@ fn component_of_any_version(
 fn common_release_row(package: &ObservedPackage, knowledge: Knowledge) -> Option<&'static FrameworkBuildRow> {
     let PackageVersion::Range(range) = &package.requirement.version else { return None };
     let ends = range.is_bounded_above() && !range.names_build();
-    let rows = knowledge
-        .framework_builds()
-        .iter()
-        .filter(|row| row.distribution == package.requirement.name && row.version != "*");
+    let rows =
+        knowledge.framework_releases().filter(|row| row.distribution == package.requirement.name && row.version != "*");
     let within: Vec<_> = rows.filter(|row| range.contains_text(row.version) == Some(true)).collect();
     let first = within.first().filter(|row| ends && row.cuda.is_some() && row.code_known)?;
     let same = |row: &&FrameworkBuildRow| {
@@ -264,7 +262,7 @@ fn common_release_row(package: &ObservedPackage, knowledge: Knowledge) -> Option
 /// Explains why a package is unknown on a date when no allowed release was released yet.
 fn explain_unreleased(package: &ObservedPackage, day: Date, knowledge: Knowledge) -> Option<Cause> {
     let PackageVersion::Range(range) = &package.requirement.version else { return None };
-    let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.requirement.name);
+    let rows = knowledge.framework_releases().filter(|row| row.distribution == package.requirement.name);
     let mut days = rows.filter(|row| range.admits(row.version)).filter_map(|row| row.released).peekable();
     days.peek()?;
     days.all(|released| released > day)
@@ -418,7 +416,7 @@ fn code_for_architecture(
     image: InferenceContext<'_>,
 ) -> Option<(CodeTargets, &'static RowInfo)> {
     if image.arch == ARM64 && row.cuda.is_some() {
-        let own = image.knowledge.arm64_build(row.distribution, version)?;
+        let own = image.knowledge.framework_build_for(row.distribution, version, image.arch)?;
         return Some((CodeTargets { sass: own.sass.to_vec(), ptx: own.ptx.to_vec() }, &own.info));
     }
     row.code_known.then(|| (CodeTargets { sass: row.sass.to_vec(), ptx: row.ptx.to_vec() }, &row.info))

@@ -458,9 +458,8 @@ fn companion_presence(package: &ObservedPackage, own: &VersionRange, place: Comp
     if !package.separate_environment && last_removal.is_none() {
         let of_base = |(name, version): &(&str, &str)| {
             let reaches = |from| parse_release(version).is_some_and(|version| from <= version);
-            let companions = place.day.knowledge.companion_packages_of(name, reaches);
-            *name == package.requirement.name
-                || companions.is_some_and(|names| names.contains(&package.requirement.name.as_str()))
+            let companion = &package.requirement.name;
+            *name == *companion || place.day.knowledge.requires_companion(name, companion, reaches) == Some(true)
         };
         let base_has_torch = build.torch.is_some() || build.torch_bounds.is_some() || build.of_others.is_some();
         if base_has_torch || build.packages.iter().any(of_base) {
@@ -494,8 +493,8 @@ enum CompanionDependency {
 fn companion_dependency(one: &ObservedPackage, companion: &str, place: CompanionContext<'_>) -> CompanionDependency {
     let knowledge = place.day.knowledge;
     let reaches = |from: CudaVersion| is_release_at_least(one, from);
-    if let Some(all) = knowledge.companion_packages_of(&one.requirement.name, reaches) {
-        return if all.contains(&companion) { CompanionDependency::Yes } else { CompanionDependency::No };
+    if let Some(requires) = knowledge.requires_companion(&one.requirement.name, companion, reaches) {
+        return if requires { CompanionDependency::Yes } else { CompanionDependency::No };
     }
     let known = knowledge.has_variants(&one.requirement.name)
         || knowledge.is_built_with_torch(&one.requirement.name)

@@ -200,7 +200,7 @@ pub(super) fn newest_torch<'a>(
         of_python(python).into_iter().collect()
     } else {
         let mut all: Vec<&'static TorchRow> =
-            day.knowledge.torch_pythons().iter().filter_map(|row| of_python(row.python)).collect();
+            day.knowledge.torch_pythons().filter_map(|row| of_python(row.python)).collect();
         all.dedup_by_key(|row| row.version);
         all
     };

@@ -73,12 +73,8 @@ pub(super) fn resolve_version_ranges(seen: &Observations, place: InstallContext<
 /// Explains why a package of an extra may not be installed: no release has a wheel for the Python version.
 fn explain_missing_wheel(package: &ObservedPackage, seen: &Observations, knowledge: Knowledge) -> Option<Cause> {
     let open = package.requirement.version.is_range() && package.conditional.is_none();
-    let is_extra_dependency = || {
-        knowledge
-            .dependencies_with_gpu_code()
-            .iter()
-            .any(|row| row.requires == package.requirement.name && row.from.is_some())
-    };
+    let is_extra_dependency =
+        || knowledge.gpu_dependencies().any(|row| row.package == package.requirement.name && row.from.is_some());
     if !open
         || seen.depth != InspectionDepth::Text
         || package.requirement.manager != PackageManager::Pip
@@ -87,8 +83,7 @@ fn explain_missing_wheel(package: &ObservedPackage, seen: &Observations, knowled
         return None;
     }
     let python = python_of_package(seen, package, knowledge).ok()?;
-    let mut own =
-        knowledge.wheel_pythons().iter().filter(|row| row.distribution == package.requirement.name).peekable();
+    let mut own = knowledge.complete_wheel_pythons_of(&package.requirement.name).peekable();
     own.peek()?;
     let name = &package.requirement.name;
     own.all(|row| row.python != python)
@@ -120,7 +115,7 @@ fn resolve_release(
     if framework.variants || range.names_build() || explain_possibly_installed(seen, package).is_some() {
         return None;
     }
-    let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.requirement.name);
+    let rows = knowledge.framework_releases().filter(|row| row.distribution == package.requirement.name);
     let within: Vec<&'static FrameworkBuildRow> =
         rows.filter(|row| is_full_release(row.version) && range.contains_text(row.version) == Some(true)).collect();
     let ends = range.is_bounded_above();
@@ -219,7 +214,7 @@ fn newest_available_release(
             _ => None,
         }
     };
-    let own = || knowledge.wheel_pythons().iter().filter(|row| row.distribution == package.requirement.name);
+    let own = || knowledge.complete_wheel_pythons_of(&package.requirement.name);
     if let Ok(python) = python_of_package(seen, package, knowledge) {
         return of_python(&python);
     }

@@ -367,7 +367,7 @@ pub(super) fn evaluate_lock_marker(
 
 /// Returns the first and a late patch release of every possible Python version.
 fn possible_pythons(requires: Option<&VersionRange>, knowledge: Knowledge) -> Vec<String> {
-    let rows = knowledge.torch_pythons().iter().filter(|row| requires.is_some() || row.last.is_none());
+    let rows = knowledge.torch_pythons().filter(|row| requires.is_some() || row.last.is_none());
     let patches = rows.flat_map(|row| [format!("{}.0", row.python), format!("{}.99", row.python)]);
     patches.filter(|python| requires.is_none_or(|range| range.contains_text(python) != Some(false))).collect()
 }

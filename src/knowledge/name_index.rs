@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use crate::knowledge::Knowledge;
 use crate::knowledge::rows::{
-    CudaVersionSuffixRow, DependencyRow, FrameworkRow, GpuPackageRow, LibraryWheelRow, PackageWithoutCudaRow,
-    PlatformWheelRow, RequiresDistRow, WheelPythonRow,
+    CudaVersionSuffixRow, FrameworkRow, GpuPackageRow, LibraryWheelRow, PackageWithoutCudaRow, RequiresDistRow,
+    WheelPythonRow,
 };
 
 /// A fast hasher for names of the tables, which no attacker chooses; see `FxHash` of the Rust compiler.
@@ -92,7 +92,7 @@ macro_rules! by_name {
 }
 
 by_name! {
-    /// What the releases of a distribution require of other packages.
+    /// What the releases of a distribution and their extras require of other packages.
     requirements_of: RequiresDistRow in |all| all.requires_dist();
     /// What a distribution is, where it has GPU code: one row, or none.
     frameworks_of: FrameworkRow in |all| all.frameworks();
@@ -104,12 +104,8 @@ by_name! {
     gpu_packages_of: GpuPackageRow in |all| all.gpu_packages();
     /// Whether a distribution contains no CUDA library: one row if so, otherwise none.
     library_free_of: PackageWithoutCudaRow in |all| all.packages_without_cuda_libraries();
-    /// For which Pythons a distribution with GPU code has wheels.
+    /// For which processors and Pythons a distribution has wheels.
     wheel_pythons_of: WheelPythonRow in |all| all.wheel_pythons();
-    /// For which processors and Pythons a distribution has wheels, beside those.
-    platform_wheels_of: PlatformWheelRow in |all| all.platform_wheels();
-    /// The dependencies with GPU code of a distribution and of its extras.
-    brought_of: DependencyRow in |all| all.dependencies_with_gpu_code();
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ impl Knowledge {
         if self.has_variants(distribution) {
             return self.is_newer_torch(version);
         }
-        let rows = self.framework_builds().iter().filter(|row| row.distribution == distribution && row.version != "*");
+        let rows = self.framework_releases().filter(|row| row.distribution == distribution && row.version != "*");
         let bundled = self.bundled_variants().iter().filter(|row| row.distribution == distribution);
         let mut known = rows.map(|row| row.version).chain(bundled.filter_map(|row| row.newest)).peekable();
         known.peek().is_some() && known.all(|known| is_later_version(version, known))

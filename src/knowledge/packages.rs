@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::natural_order::compare_natural;
 use crate::knowledge::rows::{
-    Arm64BuildRow, BundledRow, CondaBuildRow, CondaVariantRow, DependencyRow, DriverSonameRow, FrameworkBuildRow,
-    FrameworkRow, LibraryPackageRow, LibraryWheelRow, OsRow, ProcessorPackageRow, RequiredLibrariesRow,
-    RequiresDistRow, RowInfo, RuntimePackageRow, ToolkitLibraryRow, TorchArchNameRow, TorchBuildRow, TorchRow,
+    BundledRow, CondaBuildRow, CondaVariantRow, DriverSonameRow, FrameworkBuildRow, FrameworkRow, LibraryPackageRow,
+    LibraryWheelRow, OsRow, ProcessorPackageRow, RequiredLibrariesRow, RequiresDistRow, RowInfo, RuntimePackageRow,
+    ToolkitLibraryRow, TorchArchNameRow, TorchBuildRow, TorchRow, WheelPythonRow,
 };
 use crate::knowledge::{ImagePythonRow, Knowledge};
 use crate::model::package::PackageName;
@@ -23,10 +23,15 @@ fn minor_version(version: &str) -> Option<String> {
     Some(format!("{}.{minor}", version.split('.').next()?))
 }
 
+/// Whether every install of a distribution requires torch.
+fn requires_torch(row: &RequiresDistRow) -> bool {
+    row.package == TORCH && row.extra.is_none()
+}
+
 impl Knowledge {
     /// Returns what every distribution requires of torch.
     pub fn torch_requirements(self) -> impl Iterator<Item = &'static RequiresDistRow> + Clone {
-        self.requires_dist().iter().filter(|row| row.package == TORCH)
+        self.requires_dist().iter().filter(|row| requires_torch(row))
     }
 
     /// Returns what the releases of a distribution require of torch.
@@ -34,7 +39,7 @@ impl Knowledge {
         self,
         distribution: &str,
     ) -> impl Iterator<Item = &'static RequiresDistRow> + Clone + use<'_> {
-        self.requirements_of(distribution).filter(|row| row.package == TORCH)
+        self.requirements_of(distribution).filter(|row| requires_torch(row))
     }
 
     /// Returns the requirements on torch of the releases that the indexes of builds have, too.
@@ -87,16 +92,26 @@ impl Knowledge {
     /// all versions.
     pub fn framework_build(self, distribution: &str, version: &str) -> Option<&'static FrameworkBuildRow> {
         let of = |version: &str| {
-            self.framework_builds().iter().find(|row| row.distribution == distribution && row.version == version)
+            self.framework_releases().find(|row| row.distribution == distribution && row.version == version)
         };
         of(version).or_else(|| of(&minor_version(version)?)).or_else(|| of("*"))
     }
 
-    /// Returns the GPU code of a framework's arm64 wheel: the row of the version, otherwise of its minor version.
-    pub fn arm64_build(self, distribution: &str, version: &str) -> Option<&'static Arm64BuildRow> {
-        let of = |version: &str| {
-            self.arm64_builds().iter().find(|row| row.distribution == distribution && row.version == version)
-        };
+    /// Returns the rows of releases of frameworks, without those for one architecture.
+    pub fn framework_releases(self) -> impl Iterator<Item = &'static FrameworkBuildRow> + Clone {
+        self.framework_builds().iter().filter(|row| row.arch.is_none())
+    }
+
+    /// Returns the build of a framework for an architecture that has a row of its own: of the version, otherwise of its
+    /// minor version.
+    pub fn framework_build_for(
+        self,
+        distribution: &str,
+        version: &str,
+        arch: &str,
+    ) -> Option<&'static FrameworkBuildRow> {
+        let builds = self.framework_builds().iter().filter(|row| row.arch == Some(arch));
+        let of = |version: &str| builds.clone().find(|row| row.distribution == distribution && row.version == version);
         of(version).or_else(|| of(&minor_version(version)?))
     }
 
@@ -105,9 +120,31 @@ impl Knowledge {
         self,
         distribution: &str,
         extras: &[PackageName],
-    ) -> impl Iterator<Item = &'static DependencyRow> {
-        let is_selected = |row: &&DependencyRow| row.extra.is_empty() || extras.iter().any(|extra| *extra == row.extra);
-        self.brought_of(distribution).filter(is_selected)
+    ) -> impl Iterator<Item = &'static RequiresDistRow> {
+        let is_selected = |row: &&RequiresDistRow| row.extra.is_none_or(|own| extras.iter().any(|extra| *extra == own));
+        self.gpu_dependencies_of(distribution).filter(is_selected)
+    }
+
+    /// Returns the requirements of all distributions that install a package with GPU code.
+    ///
+    /// Not among them are those that the release of torch decides: torch itself, and a package that is built
+    /// with torch if each release of the distribution requires one torch.
+    pub fn gpu_dependencies(self) -> impl Iterator<Item = &'static RequiresDistRow> + Clone {
+        self.requires_dist().iter().filter(move |row| self.is_gpu_dependency(row))
+    }
+
+    /// Returns those of [`Self::gpu_dependencies`] that a distribution or one of its extras has.
+    pub fn gpu_dependencies_of(
+        self,
+        distribution: &str,
+    ) -> impl Iterator<Item = &'static RequiresDistRow> + Clone + use<'_> {
+        self.requirements_of(distribution).filter(move |row| self.is_gpu_dependency(row))
+    }
+
+    /// Whether a requirement installs a package with GPU code; see [`Self::gpu_dependencies`].
+    fn is_gpu_dependency(self, row: &RequiresDistRow) -> bool {
+        let pins_torch = || self.torch_requirements_of(row.distribution).any(|own| own.version != "*");
+        row.version == "*" && !requires_torch(row) && !(self.is_built_with_torch(row.package) && pins_torch())
     }
 
     /// Returns the row which shows that no index has a CUDA build of a version for an architecture.
@@ -132,14 +169,43 @@ impl Knowledge {
         self.build_indexes().iter().any(|row| row.distribution == distribution && row.with_torch)
     }
 
-    /// Returns the torch companion packages that a version of a distribution installs, if they are known.
-    pub fn companion_packages_of(
+    /// Whether a version of a distribution installs a torch companion package; `None` if not all its companions are
+    /// known. `reaches` compares the version with a minimum.
+    pub fn requires_companion(
         self,
         distribution: &str,
+        companion: &str,
         reaches: impl Fn(CudaVersion) -> bool,
-    ) -> Option<&'static [&'static str]> {
-        let mut rows = self.torch_ecosystem_dependencies().iter().filter(|row| row.distribution == distribution);
-        rows.find(|row| row.from.is_none_or(&reaches)).map(|row| row.requires)
+    ) -> Option<bool> {
+        let mut listed = self.listed_companion_dependencies().iter().filter(|row| row.distribution == distribution);
+        listed.find(|row| row.from.is_none_or(&reaches))?;
+        let mut rows = self.requirements_of(distribution).filter(|row| row.version == "*" && row.extra.is_none());
+        Some(rows.any(|row| row.package == companion))
+    }
+
+    /// Returns the ranges of torch releases with wheels for a Python version, oldest Python version first.
+    pub fn torch_pythons(self) -> impl Iterator<Item = &'static WheelPythonRow> + Clone {
+        self.wheel_pythons_of(TORCH)
+    }
+
+    /// Returns the amd64 wheels of a distribution if all its releases are listed, so that the newest one for a Python
+    /// version is known.
+    pub fn complete_wheel_pythons_of(
+        self,
+        distribution: &str,
+    ) -> impl Iterator<Item = &'static WheelPythonRow> + Clone + use<'_> {
+        let complete = self.framework(distribution).is_some_and(|row| row.all_releases);
+        self.wheel_pythons_of(distribution).filter(move |row| complete && row.arch == Some("amd64"))
+    }
+
+    /// Returns the URL of the index of the builds of a distribution, with the placeholder `{build}`.
+    pub fn build_page(self, distribution: &str) -> Option<&'static str> {
+        self.build_indexes().iter().find(|row| row.distribution == distribution)?.page
+    }
+
+    /// Returns the URLs of all indexes of builds, with the placeholder `{build}`.
+    pub fn build_pages(self) -> impl Iterator<Item = &'static str> {
+        self.build_indexes().iter().filter_map(|row| row.page)
     }
 
     /// Whether a page of wheels is known to list only those of its own project, not torch.
@@ -257,9 +323,8 @@ impl Knowledge {
             let name = last.replace(['_', '.'], "-");
             // What another framework is called by conda alone is no distribution of pip.
             let code = self.framework(&name).is_some_and(|row| row.component == name);
-            (code
-                || self.dependencies_with_gpu_code().iter().any(|row| row.distribution == name && row.extra.is_empty()))
-            .then_some(name)
+            let installs_code = || self.gpu_dependencies_of(&name).any(|row| row.extra.is_none());
+            (code || installs_code()).then_some(name)
         };
         distribution.map(str::to_owned).or_else(own)
     }
@@ -273,11 +338,9 @@ impl Knowledge {
 
     /// Returns the releases of a distribution in the tables, including those of dependencies with the same version.
     pub fn known_releases(self, distribution: &str) -> impl Iterator<Item = &'static str> {
-        let is_same_version_dependency = move |name: &str| {
-            let mut rows = self.dependencies_with_gpu_code().iter();
-            rows.any(|row| row.distribution == distribution && row.requires == name && row.same)
-        };
-        let rows = self.framework_builds().iter().filter(|row| row.version != "*");
+        let is_same_version_dependency =
+            move |name: &str| self.gpu_dependencies_of(distribution).any(|row| row.package == name && row.same);
+        let rows = self.framework_releases().filter(|row| row.version != "*");
         rows.filter(move |row| row.distribution == distribution || is_same_version_dependency(row.distribution))
             .map(|row| row.version)
     }

@@ -310,22 +310,21 @@ impl Knowledge {
         answer.push(self.framework(&name).map(ShowRow::shown));
         self.push_distribution_rows(&mut answer, &name, version);
         self.push_dependency_rows(&mut answer, &name, version);
-        let builds = || self.framework_builds().iter().filter(|row| row.distribution == name);
+        let builds = || self.framework_releases().filter(|row| row.distribution == name);
         match version {
             None => answer.rows.extend(builds().map(ShowRow::shown)),
             Some(version) => {
                 let build = self.framework_build(&name, version);
                 let plugins = self.same_version_dependencies(&name);
-                let own = || self.framework_builds().iter().filter(|row| row.distribution == name);
-                let of_all =
-                    own().chain(self.framework_builds().iter().filter(|row| plugins.contains(row.distribution)));
+                let own = || self.framework_releases().filter(|row| row.distribution == name);
+                let of_all = own().chain(self.framework_releases().filter(|row| plugins.contains(row.distribution)));
                 let is_release = |row: &&FrameworkBuildRow| is_release_of(row.version, version);
                 let several: Vec<&FrameworkBuildRow> = of_all.filter(is_release).collect();
                 if build.is_none_or(|row| row.version == "*") && !several.is_empty() {
                     answer.rows.extend(several.into_iter().map(ShowRow::shown));
                     return answer;
                 }
-                let of_plugins = self.framework_builds().iter().filter(|row| plugins.contains(row.distribution));
+                let of_plugins = self.framework_releases().filter(|row| plugins.contains(row.distribution));
                 let mut keys: Vec<String> =
                     builds().chain(of_plugins).map(|row| format!("{name} {}", row.version)).collect();
                 keys.dedup();
@@ -343,11 +342,11 @@ impl Knowledge {
             }
         }
         if answer.rows.is_empty() && answer.near.is_empty() {
-            let builds = self.framework_builds().iter().map(|row| row.distribution);
+            let builds = self.framework_releases().map(|row| row.distribution);
             let libraries = self.library_wheels().iter().map(|row| row.distribution);
             let mut keys: Vec<String> =
                 self.frameworks().iter().map(|row| row.distribution).map(str::to_owned).collect();
-            let bringing = self.dependencies_with_gpu_code().iter().map(|row| row.distribution);
+            let bringing = self.gpu_dependencies().map(|row| row.distribution);
             keys.extend(builds.chain(libraries).chain(bringing).map(str::to_owned));
             keys.extend(["bitsandbytes", "triton"].map(str::to_owned));
             keys.sort();
@@ -369,8 +368,9 @@ impl Knowledge {
                 answer.rows.extend(triton.map(ShowRow::shown));
             }
             Some(version) => {
-                let arm64 = self.arm64_builds().iter().filter(|row| row.distribution == name);
-                answer.rows.extend(arm64.filter(|row| row.version == version).map(ShowRow::shown));
+                let of_arch =
+                    self.framework_builds().iter().filter(|row| row.arch.is_some() && row.distribution == name);
+                answer.rows.extend(of_arch.filter(|row| row.version == version).map(ShowRow::shown));
                 answer.push(self.bundled_variants_of(name, version).map(ShowRow::shown));
                 answer.rows.extend(
                     triton
@@ -392,20 +392,18 @@ impl Knowledge {
             .filter_map(|plugin| self.framework_build(plugin, version?));
         answer.rows.extend(builds.filter(|row| Some(row.version) == version).map(ShowRow::shown));
         if version.is_none() {
-            let dependencies = self.dependencies_with_gpu_code().iter().filter(|row| row.distribution == name);
-            answer.rows.extend(dependencies.map(ShowRow::shown));
+            answer.rows.extend(self.gpu_dependencies_of(name).map(ShowRow::shown));
         }
     }
 
     /// Whether the tables list dependencies of a distribution.
     fn has_dependency_rows(self, name: &str) -> bool {
-        self.dependencies_with_gpu_code().iter().any(|row| row.distribution == name)
+        self.gpu_dependencies_of(name).next().is_some()
     }
 
     /// Returns the dependencies that have the same version as the distribution, such as the plugins of `jax`.
     fn same_version_dependencies(self, name: &str) -> BTreeSet<&'static str> {
-        let dependencies = self.dependencies_with_gpu_code().iter().filter(|row| row.distribution == name && row.same);
-        dependencies.map(|row| row.requires).collect()
+        self.gpu_dependencies_of(name).filter(|row| row.same).map(|row| row.package).collect()
     }
 }
 

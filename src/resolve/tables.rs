@@ -70,14 +70,14 @@ impl TableCatalog<'_> {
     /// the day of the build is known.
     pub fn framework_releases(&self, name: &str) -> impl Iterator<Item = &'static FrameworkBuildRow> {
         let has_wheel = |row: &FrameworkBuildRow| {
-            let mut rows = self.knowledge.wheel_pythons_of(row.distribution);
+            let mut rows = self.knowledge.complete_wheel_pythons_of(row.distribution);
             self.python.is_none_or(|python| {
                 rows.any(|own| own.python == python && is_between(row.version, own.first, own.last))
             })
         };
         let is_released =
             |row: &FrameworkBuildRow| self.as_of.is_none_or(|day| row.released.is_some_and(|released| released <= day));
-        let rows = self.knowledge.framework_builds().iter().filter(move |row| row.distribution == name);
+        let rows = self.knowledge.framework_releases().filter(move |row| row.distribution == name);
         rows.filter(move |row| is_full_release(row.version) && has_wheel(row) && is_released(row))
     }
 
@@ -131,7 +131,7 @@ impl Catalog for TableCatalog<'_> {
 
 /// Whether a release of torch has a wheel for a Python version.
 fn has_wheel_for_python(row: &TorchRow, python: &str, knowledge: Knowledge) -> bool {
-    let range = knowledge.torch_pythons().iter().find(|range| range.python == python);
+    let range = knowledge.torch_pythons().find(|range| range.python == python);
     range.is_some_and(|range| is_between(row.version, range.first, range.last))
 }
 

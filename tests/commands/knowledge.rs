@@ -97,7 +97,7 @@ fn entries_are_found_by_common_spellings() {
         (&["gpu", "DGX Spark"], &["gpus: NVIDIA GB10", "12.1"]),
         (&["gpu", "g5.xlarge"], &["cloud_instances: g5.xlarge", "gpus: NVIDIA A10G"]),
         (&["framework", "jax 0.4.30"], &["framework_builds: jax-cuda12-plugin 0.4.30"]),
-        (&["framework", "jax"], &["dependencies_with_gpu_code: jax cuda12 jax-cuda12-plugin"]),
+        (&["framework", "jax"], &["requires_dist: jax cuda12 jax-cuda12-plugin"]),
         (&["framework", "flash-attn 2.6.3"], &["frameworks: flash-attn", "FLASH_ATTN_CUDA_ARCHS", "8.0"]),
         (
             &["framework", "text-generation-server 1.0"],

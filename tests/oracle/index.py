@@ -97,7 +97,7 @@ class Index:
 
     def make(self):
         """Writes all wheels, pages and system packages, unless they lie there from the same sources."""
-        tables = [self.knowledge / f"{t}.toml" for t in ("torch_releases", "requires_dist", "torch_ecosystem_dependencies")]
+        tables = [self.knowledge / f"{t}.toml" for t in ("torch_releases", "requires_dist")]
         mark = hashlib.sha256(b"".join(f.read_bytes() for f in [pathlib.Path(__file__), *tables])).hexdigest()
         stamp = self.folder / "made"
         if stamp.exists() and stamp.read_text() == mark:
@@ -181,8 +181,11 @@ class Index:
 
     def companions(self):
         """What requires torch: each release with a row of its own, and the newest of the others."""
-        brings = {row["distribution"]: row["requires"] for row in self.rows("torch_ecosystem_dependencies")}
-        for row in (row for row in self.rows("requires_dist") if row["package"] == "torch"):
+        brings = {}
+        for row in self.rows("requires_dist"):
+            if row["package"] in ("torchvision", "torchaudio") and row["version"] == "*" and "extra" not in row:
+                brings.setdefault(row["distribution"], []).append(row["package"])
+        for row in (row for row in self.rows("requires_dist") if row["package"] == "torch" and "extra" not in row):
             name, version = row["distribution"], row["version"]
             if name in ("torchvision", "torchaudio", "xformers") and version != "*":
                 self.companion(name, version, "" if row.get("unasked") else row["range"], row["range"])
@@ -191,8 +194,6 @@ class Index:
             elif name in WITH_TORCH and version == "*":
                 number, others = WITH_TORCH[name]
                 extra = [b for b in brings.get(name, []) if not any(o.startswith(b) for o in others)]
-                if name in ("timm", "open-clip-torch"):
-                    extra = ["torchvision"]
                 self.wheel(name, number, [f"torch{row['range']}", *extra, *others])
                 for older, asks in row.get("older", {}).items():
                     self.wheel(name, older, [f"torch{asks}", *extra, *others])

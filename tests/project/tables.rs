@@ -27,7 +27,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
     for info in KNOWLEDGE.row_infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
-    assert_eq!(by_table.len(), 98);
+    assert_eq!(by_table.len(), 93);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(compare_natural(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
@@ -169,7 +169,7 @@ fn releases_follow_each_other() {
 fn no_table_date_is_in_the_future() {
     let today = KNOWLEDGE.newest_source_date();
     let days = KNOWLEDGE.torch_releases().iter().filter_map(|row| row.released);
-    let days = days.chain(KNOWLEDGE.framework_builds().iter().filter_map(|row| row.released));
+    let days = days.chain(KNOWLEDGE.framework_releases().filter_map(|row| row.released));
     let days = days.chain(KNOWLEDGE.driver_branches().iter().filter_map(|row| row.released));
     let days = days.chain(KNOWLEDGE.toolkits().iter().filter_map(|row| row.released));
     let days = days.chain(KNOWLEDGE.container_toolkits().iter().filter_map(|row| row.released));
@@ -186,6 +186,23 @@ fn every_torch_release_has_a_release_date() {
     for release in KNOWLEDGE.served_torch_releases() {
         assert!(release.released.is_some(), "{}", release.version);
     }
+}
+
+/// Distributions whose releases are all listed have wheels for a Python version, and their newest release is listed.
+#[test]
+fn distributions_with_all_releases_have_their_wheels() {
+    let complete: Vec<&str> =
+        KNOWLEDGE.frameworks().iter().filter(|row| row.all_releases).map(|row| row.distribution).collect();
+    assert_eq!(complete.len(), 6);
+    for name in complete {
+        let mut rows = KNOWLEDGE.complete_wheel_pythons_of(name);
+        let newest = KNOWLEDGE.framework_releases().filter(|row| row.distribution == name).last().expect(name);
+        assert!(rows.clone().count() > 4, "{name}");
+        let reaches = |last: &str| compare_natural(last, newest.version).is_ge();
+        assert!(rows.any(|row| row.last.is_none_or(reaches)), "{name} {}", newest.version);
+    }
+    assert_eq!(KNOWLEDGE.complete_wheel_pythons_of("xgboost").count(), 0);
+    assert!(KNOWLEDGE.torch_pythons().is_sorted_by(|one, next| compare_natural(one.python, next.python).is_lt()));
 }
 
 /// Of what the default index gives without being asked for a build, the code is known.
@@ -206,20 +223,21 @@ fn every_default_cuda_wheel_has_known_gpu_code() {
 /// Names of one table that another one speaks of are there.
 #[test]
 fn required_packages_and_frameworks_exist_in_the_tables() {
-    for row in KNOWLEDGE.dependencies_with_gpu_code() {
-        let library = KNOWLEDGE.library_packages().iter().any(|library| library.name == row.requires);
-        let told = |local| KNOWLEDGE.cuda_of_version(row.requires, &format!("1+{local}")).is_some();
+    for row in KNOWLEDGE.gpu_dependencies() {
+        let library = KNOWLEDGE.library_packages().iter().any(|library| library.name == row.package);
+        let told = |local| KNOWLEDGE.cuda_of_version(row.package, &format!("1+{local}")).is_some();
         let build = row.local.is_some_and(told);
         let companion =
-            KNOWLEDGE.is_built_with_torch(row.requires) && KNOWLEDGE.torch_requirements_of(row.requires).count() > 1;
-        let other = KNOWLEDGE.other_processor_of_package(row.requires).is_some();
-        let known = KNOWLEDGE.framework(row.requires).is_some() || library || build || companion || other;
+            KNOWLEDGE.is_built_with_torch(row.package) && KNOWLEDGE.torch_requirements_of(row.package).count() > 1;
+        let other = KNOWLEDGE.other_processor_of_package(row.package).is_some();
+        let known = KNOWLEDGE.framework(row.package).is_some() || library || build || companion || other;
         assert!(known, "{row:?}");
         assert!(
             row.before.is_none_or(|before| row.from.is_none_or(|from| compare_natural(from, before).is_lt())),
             "{row:?}"
         );
-        assert_eq!(row.extra, row.extra.to_lowercase().replace(['_', '.'], "-"), "{row:?}");
+        let normalized = row.extra.map(|extra| extra.to_lowercase().replace(['_', '.'], "-"));
+        assert_eq!(row.extra, normalized.as_deref(), "{row:?}");
     }
     for row in KNOWLEDGE.frameworks() {
         let Some(on) = row.cuda_from else { continue };
@@ -284,7 +302,7 @@ fn wheel_gpu_code_applies_only_to_its_exact_version() {
 #[test]
 fn arm64_wheel_has_separate_gpu_code() {
     let code = |distribution: &str, version: &str| {
-        KNOWLEDGE.arm64_build(distribution, version).map(|row| (row.sass.to_vec(), row.ptx.to_vec()))
+        KNOWLEDGE.framework_build_for(distribution, version, "arm64").map(|row| (row.sass.to_vec(), row.ptx.to_vec()))
     };
     for (distribution, version, sass, ptx) in [
         ("vllm", "0.11.0", "87 90 100 120", ""),
@@ -307,8 +325,10 @@ fn arm64_wheel_has_separate_gpu_code() {
     ] {
         assert_eq!(code(distribution, version), None, "{distribution} {version}");
     }
-    // No release is known for arm64 that is not known at all.
-    for row in KNOWLEDGE.arm64_builds() {
+    // No release is known for one architecture that is not known at all, and everything but the code is in its row.
+    for row in KNOWLEDGE.framework_builds().iter().filter(|row| row.arch.is_some()) {
+        let code_only = row.cuda.is_none() && row.released.is_none() && row.torch.is_none() && row.code_known;
+        assert!(code_only, "{row:?}");
         let build = KNOWLEDGE.framework_build(row.distribution, row.version);
         assert!(build.is_some_and(|build| build.version == row.version && build.cuda.is_some()), "{row:?}");
     }
@@ -430,6 +450,12 @@ fn library_wheels_have_their_cuda_version() {
     ] {
         let found = KNOWLEDGE.library_wheel_cuda(distribution, version).map(|(cuda, _)| cuda.to_string());
         assert_eq!(found.as_deref(), cuda, "{distribution} {version}");
+    }
+    // What both tables say of a wheel is the same.
+    for row in KNOWLEDGE.library_wheels() {
+        let mut packages = KNOWLEDGE.library_packages().iter().filter(|package| package.name == row.distribution);
+        let of_row = |soname: &&str| soname.strip_prefix(row.library).is_some_and(|rest| rest.starts_with(".so."));
+        assert!(packages.all(|package| package.sonames.iter().any(of_row)), "{row:?}");
     }
     let variants = |version| KNOWLEDGE.bundled_variants_of("bitsandbytes", version).map(|row| row.from);
     assert_eq!(variants("0.45.1"), Some("0.45.0"));
@@ -638,17 +664,28 @@ fn the_built_in_files_read_the_same_at_run_time() {
     }
 }
 
-/// A package with companions in `companion_packages` has a row for each in `brought_packages`, too.
+/// Only a row of several releases has bounds, and at most one column says the version of the package.
 #[test]
-fn both_tables_of_dependencies_list_the_same_packages() {
-    let knowledge = Knowledge::built_in();
-    for row in knowledge.torch_ecosystem_dependencies() {
-        for name in row.requires {
-            let brought = knowledge.dependencies_with_gpu_code().iter();
-            let mut brought = brought.filter(|one| one.distribution == row.distribution && one.requires == *name);
-            // A release that requires one torch needs no row.
-            let pinned = knowledge.torch_requirements_of(row.distribution).next().is_some();
-            assert!(pinned || brought.next().is_some(), "{} {name}", row.distribution);
-        }
+fn only_requirements_of_several_releases_have_bounds() {
+    for row in KNOWLEDGE.requires_dist() {
+        let bounded = row.from.is_some() || row.before.is_some();
+        assert!(row.version == "*" || !bounded, "{row:?}");
+        assert!(row.version == "*" || row.on_python.is_empty() && row.older.is_empty(), "{row:?}");
+        let version_rules = [!row.range.is_empty(), row.same, row.local.is_some()];
+        assert!(version_rules.into_iter().filter(|set| *set).count() <= 1, "{row:?}");
     }
+}
+
+#[test]
+fn companion_packages_are_known_of_listed_distributions_only() {
+    for (distribution, companion, expected) in [
+        ("effdet", "torchvision", Some(true)),
+        ("effdet", "torchaudio", Some(false)),
+        ("accelerate", "torchvision", Some(false)),
+        ("vllm", "torchvision", Some(true)),
+        ("whisperx", "torchvision", None),
+    ] {
+        assert_eq!(KNOWLEDGE.requires_companion(distribution, companion, |_| true), expected, "{distribution}");
+    }
+    assert_eq!(KNOWLEDGE.requires_companion("vllm", "torchvision", |_| false), None);
 }

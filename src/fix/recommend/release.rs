@@ -11,9 +11,7 @@ use std::collections::BTreeMap;
 use crate::cuda::CudaVersion;
 use crate::fix::recommend::request::PackageRequest;
 use crate::infer::{is_compiled_for_torch, variant_cuda};
-use crate::knowledge::{
-    DependencyRow, FrameworkBuildRow, FrameworkImageRow, Knowledge, RequiresDistRow, TorchRow, compare_natural,
-};
+use crate::knowledge::{FrameworkBuildRow, FrameworkImageRow, Knowledge, RequiresDistRow, TorchRow, compare_natural};
 use crate::model::package::{PackageName, compare_pep440_versions, is_version_between, range_contains};
 use crate::text::nearest::nearest_word;
 
@@ -160,7 +158,7 @@ fn all_releases(wish: &PackageRequest, archs: &[String], knowledge: Knowledge) -
 
 /// Returns the releases of `PyTorch`, in each of their builds.
 fn torch_releases(name: &'static str, archs: &[String], knowledge: Knowledge) -> Vec<CandidateRelease> {
-    let page = knowledge.build_pages().iter().find(|row| row.distribution == name);
+    let page = knowledge.build_page(name);
     let there = |row: &TorchRow, tag: &str| {
         archs.iter().all(|arch| arch == "amd64" || knowledge.torch_build(row.version, tag, arch).is_some())
     };
@@ -173,7 +171,7 @@ fn torch_releases(name: &'static str, archs: &[String], knowledge: Knowledge) ->
         for tag in row.variants.iter().filter(|tag| there(row, tag)) {
             let Some(cuda) = variant_cuda(tag) else { continue };
             let plain = default(row, tag);
-            let page = page.map(|page| page.page.replace("{build}", tag)).filter(|_| !plain);
+            let page = page.map(|page| page.replace("{build}", tag)).filter(|_| !plain);
             if !plain && page.is_none() {
                 continue;
             }
@@ -208,7 +206,7 @@ fn distribution_releases(wish: &PackageRequest, knowledge: Knowledge) -> Vec<Can
     let whole = |version: &str| version.matches('.').count() >= 2;
     let rows = |distribution: &str| {
         let distribution = distribution.to_owned();
-        let rows = knowledge.framework_builds().iter().filter(move |row| row.distribution == distribution);
+        let rows = knowledge.framework_releases().filter(move |row| row.distribution == distribution);
         rows.filter(move |row| whole(row.version) && row.cuda.is_some())
     };
     let choice = |row: &'static FrameworkBuildRow, extras: &[&str]| {
@@ -219,33 +217,32 @@ fn distribution_releases(wish: &PackageRequest, knowledge: Knowledge) -> Vec<Can
         CandidateRelease { name, code, version, build, spec, page, cuda, within: None }
     };
     let requested_extras: Vec<&str> = wish.extras.iter().map(PackageName::as_str).collect();
-    let dependencies = || knowledge.dependencies_with_gpu_code().iter().filter(|row| row.distribution == name);
+    let of_extras = || knowledge.gpu_dependencies_of(name).filter_map(|row| Some((row, row.extra?)));
     let mut found = Vec::new();
     for row in rows(name) {
         found.push(choice(row, &requested_extras));
         if requested_extras.is_empty() {
-            let brings = |one: &DependencyRow| is_version_between(row.version, one.from, one.before);
-            let own = dependencies().filter(|one| !one.extra.is_empty() && !one.same && brings(one));
-            let mut extras: Vec<&str> = own.map(|one| one.extra).collect();
+            let brings = |one: &RequiresDistRow| is_version_between(row.version, one.from, one.before);
+            let own = of_extras().filter(|(one, _)| !one.same && brings(one));
+            let mut extras: Vec<&str> = own.map(|(_, extra)| extra).collect();
             extras.dedup();
             found.extend(extras.iter().map(|extra| choice(row, &[extra])));
         }
     }
     // Of extras that bring the same, the one that says most; what is added behind a `-` wants more of the image.
-    let plain = |row: &DependencyRow| {
-        let mut others =
-            dependencies().filter(|other| other.same && other.requires == row.requires && other.extra != row.extra);
-        !others.any(|other| {
-            row.extra.strip_prefix(other.extra).is_some_and(|rest| rest.starts_with('-'))
-                || (other.extra.len() > row.extra.len() && !other.extra.contains('-'))
+    let plain = |row: &RequiresDistRow, extra: &str| {
+        let mut others = of_extras().filter(|(other, own)| other.same && other.package == row.package && *own != extra);
+        !others.any(|(_, other)| {
+            extra.strip_prefix(other).is_some_and(|rest| rest.starts_with('-'))
+                || (other.len() > extra.len() && !other.contains('-'))
         })
     };
-    for dependency in dependencies().filter(|row| {
-        row.same && if requested_extras.is_empty() { plain(row) } else { requested_extras.contains(&row.extra) }
+    for (dependency, extra) in of_extras().filter(|(row, extra)| {
+        row.same && if requested_extras.is_empty() { plain(row, extra) } else { requested_extras.contains(extra) }
     }) {
-        let extras = if requested_extras.is_empty() { vec![dependency.extra] } else { requested_extras.clone() };
+        let extras = if requested_extras.is_empty() { vec![extra] } else { requested_extras.clone() };
         let own =
-            rows(dependency.requires).filter(|row| is_version_between(row.version, dependency.from, dependency.before));
+            rows(dependency.package).filter(|row| is_version_between(row.version, dependency.from, dependency.before));
         found.extend(own.map(|row| choice(row, &extras)));
     }
     found
@@ -371,8 +368,8 @@ fn torch_pin(name: &str, version: &str, knowledge: Knowledge) -> Option<&'static
 
 /// Returns the error for a package without releases in the knowledge tables.
 fn unknown_package_message(name: &str, knowledge: Knowledge) -> String {
-    let builds = knowledge.framework_builds().iter().map(|row| row.distribution);
-    let dependents = knowledge.dependencies_with_gpu_code().iter().filter(|row| row.same).map(|row| row.distribution);
+    let builds = knowledge.framework_releases().map(|row| row.distribution);
+    let dependents = knowledge.gpu_dependencies().filter(|row| row.same).map(|row| row.distribution);
     let built = knowledge.framework_with_variants().map(|row| row.distribution);
     let pins = knowledge.torch_requirements().filter(|row| row.version != "*").map(|row| row.distribution);
     let mut names: Vec<&str> = builds.chain(dependents).chain(built).chain(pins).collect();
@@ -383,9 +380,6 @@ fn unknown_package_message(name: &str, knowledge: Knowledge) -> String {
     format!("the compatibility database of {} has no releases of `{name}`{hint}", knowledge.newest_source_date())
 }
 
-/// The architecture of the main table of wheels and Python versions.
-const DEFAULT_WHEEL_ARCH: &str = "amd64";
-
 /// Whether a release has a wheel for a Python version on all architectures; `None` if the tables do not list that.
 fn has_wheel(choice: &CandidateRelease, python: &str, known: &ReleaseCache) -> Option<bool> {
     let knowledge = known.knowledge;
@@ -393,7 +387,7 @@ fn has_wheel(choice: &CandidateRelease, python: &str, known: &ReleaseCache) -> O
         compare_versions(version, first).is_ge() && last.is_none_or(|last| compare_versions(version, last).is_le())
     };
     let of_built = |version: &str| {
-        let mut rows = knowledge.torch_pythons().iter().filter(|row| row.python == python);
+        let mut rows = knowledge.torch_pythons().filter(|row| row.python == python);
         rows.any(|row| within(row.first, row.last, version))
     };
     if knowledge.has_variants(choice.code) {
@@ -408,13 +402,10 @@ fn has_wheel(choice: &CandidateRelease, python: &str, known: &ReleaseCache) -> O
         return Some(false);
     }
     let listed = || knowledge.wheel_pythons_of(choice.code);
-    let others = || knowledge.platform_wheels_of(choice.code);
-    listed().map(|_| ()).chain(others().map(|_| ())).next()?;
+    listed().next()?;
     let has = |arch: &str| {
-        let mut own = listed().filter(|row| arch == DEFAULT_WHEEL_ARCH && row.python == python);
-        let mut more = others().filter(|row| row.arch == arch && row.python == python);
+        let mut own = listed().filter(|row| row.python == python && row.arch.is_none_or(|own| own == arch));
         own.any(|row| within(row.first, row.last, choice.version))
-            || more.any(|row| within(row.first, row.last, choice.version))
     };
     Some(known.archs.iter().all(|arch| has(arch)))
 }
@@ -485,9 +476,10 @@ fn depends_on_nvidia_wheels(choice: &CandidateRelease, knowledge: Knowledge) -> 
     if !is_torch_based(choice, knowledge) {
         let extras = choice.spec.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
         let extras: Vec<&str> = extras.map_or_else(Vec::new, |(extras, _)| extras.split(',').collect());
-        let mut dependencies = knowledge.brought_of(&choice.name).filter(|row| extras.contains(&row.extra));
-        return dependencies
-            .any(|row| row.with.is_some() || knowledge.library_wheels_of(row.requires).next().is_some());
+        let mut dependencies = knowledge
+            .gpu_dependencies_of(&choice.name)
+            .filter(|row| row.extra.is_some_and(|extra| extras.contains(&extra)));
+        return dependencies.any(|row| row.with.is_some() || knowledge.library_wheels_of(row.package).next().is_some());
     }
     let mut rows = knowledge.required_libraries().iter().filter(|row| row.distribution == choice.code).peekable();
     let Ok(version) = choice.version.parse() else { return true };

@@ -303,8 +303,8 @@ fn build_index_url_spans(text: &str, build: &str) -> Vec<Span> {
 
 /// Whether a URL belongs to an index page that the tables list.
 pub(super) fn is_known_index(case: &FixContext<'_>, address: &str) -> bool {
-    let pages = case.knowledge().build_pages().iter();
-    pages.filter_map(|row| row.page.split("{build}").next()).any(|page| address.starts_with(page))
+    let pages = case.knowledge().build_pages();
+    pages.filter_map(|page| page.split("{build}").next()).any(|page| address.starts_with(page))
 }
 
 /// Whether a text mentions a file by its full name.

@@ -55,13 +55,15 @@ macro_rules! with_package_tables {
             /// Whether the wheel version does not include the variant.
             unnamed: Flag,
         }
-        /// A build of a framework other than torch, such as TensorFlow.
-        framework_builds: FrameworkBuildRow by [distribution, version] {
+        /// A release of a framework other than torch, such as TensorFlow, or the GPU code of its wheel for one architecture.
+        framework_builds: FrameworkBuildRow by [distribution, version, arch] {
             /// Distribution: `tensorflow`.
             distribution: Str,
             /// Version.
             version: Str,
-            /// CUDA version that it was built with; `None` for a CPU build.
+            /// Architecture whose wheel the row is about: `arm64`; `None` for the release, with the code of its amd64 wheel.
+            arch: OptStr,
+            /// CUDA version that it was built with; `None` for a CPU build, and in a row for one architecture.
             cuda: OptCuda,
             /// Cubin targets; empty if unknown.
             sass: Targets,
@@ -73,17 +75,6 @@ macro_rules! with_package_tables {
             released: OptDay,
             /// Specifier of the torch versions that it was compiled for, if its metadata has no requirement.
             torch: OptStr,
-        }
-        /// The GPU code of a framework's arm64 wheel, whose targets often differ from those of the amd64 wheel.
-        arm64_builds: Arm64BuildRow by [distribution, version] {
-            /// Distribution: `vllm`.
-            distribution: Str,
-            /// Version, or minor version.
-            version: Str,
-            /// Cubin targets.
-            sass: Targets,
-            /// PTX targets.
-            ptx: Targets,
         }
         /// A library with the GPU code of a component.
         code_libraries: CodeLibraryRow by [component, file] {
@@ -147,6 +138,9 @@ macro_rules! with_package_tables {
             per_cuda_unless: OptStr,
             /// Variable assignment, `NAME=value`, that restricts it to the CPU without any CUDA call.
             off_by: OptStr,
+            /// Whether `framework_builds` and `wheel_pythons` list all its releases on the default index with a wheel for
+            /// amd64.
+            all_releases: Flag,
             /// Error of a CPU-only build when a program requests a GPU.
             without_cuda: OptStr,
             /// Reports of its PTX being rejected on GPUs newer than its CUDA version, which should have been compiled.
@@ -208,15 +202,6 @@ macro_rules! with_package_tables {
             /// Prefixes of libraries that the package with exactly this name does not contain.
             without: Strs,
         }
-        /// The torch companion packages that a distribution requires, directly or indirectly.
-        torch_ecosystem_dependencies: TorchEcosystemRow by [distribution] {
-            /// Normalized name.
-            distribution: Str,
-            /// First version for which this is known; `None` for every version.
-            from: OptCuda,
-            /// Normalized names of the companion packages; empty if it requires none.
-            requires: Strs,
-        }
         /// A page of wheels that lists only those of its own project.
         single_project_pages: SingleProjectPageRow by [page] {
             /// Prefix of its URL, without the scheme: `data.pyg.org/whl`.
@@ -275,13 +260,6 @@ macro_rules! with_package_tables {
             /// Sonames of its parts: `libcudnn_ops.so.9`.
             parts: Strs,
         }
-        /// The index address of the builds of a distribution for each CUDA version.
-        build_pages: BuildPageRow by [distribution] {
-            /// Normalized name.
-            distribution: Str,
-            /// URL with `{build}` as a placeholder for `cu118` and the like.
-            page: Str,
-        }
         /// The meaning of a GPU name in `TORCH_CUDA_ARCH_LIST`.
         torch_arch_names: TorchArchNameRow by [name, from] {
             /// The name, case-sensitive: `Hopper`.
@@ -293,16 +271,29 @@ macro_rules! with_package_tables {
             /// Entries that replace it: `8.0`, `8.6+PTX`.
             targets: Strs,
         }
-        /// A requirement of a distribution release (Requires-Dist).
-        requires_dist: RequiresDistRow by [distribution, package, version] {
-            /// Distribution: `torchvision`.
+        /// A requirement of releases of a distribution (Requires-Dist).
+        requires_dist: RequiresDistRow by [distribution, extra, package, version, from] {
+            /// Normalized name of the distribution: `torchvision`.
             distribution: Str,
-            /// Required package: `torch`.
+            /// Extra that has the requirement; `None` if every install has it.
+            extra: OptStr,
+            /// Normalized name of the required package: `torch`.
             package: Str,
-            /// Release of the distribution; `*` for every release or, if other rows list releases, for the newest only.
+            /// Release of the distribution. `*` for every release from `from` to `before`; if neither is given and other
+            /// rows of the package list releases, for the newest only.
             version: Str,
+            /// For version `*`: first release with the requirement.
+            from: OptStr,
+            /// For version `*`: first release without it.
+            before: OptStr,
             /// PEP 440 specifier; empty if any version is allowed.
             range: Str,
+            /// Whether the package has the same version as the distribution.
+            same: Flag,
+            /// Local part of the version, if the package has the version of the distribution with this local part.
+            local: OptStr,
+            /// Extra of the package that is required.
+            with: OptStr,
             /// Architecture that the requirement is limited to, `amd64`; `None` for all.
             arch: OptStr,
             /// For version `*`: Python versions that the newest release does not support, oldest first, with the specifier of
@@ -318,32 +309,19 @@ macro_rules! with_package_tables {
             /// Whether this is the newest release, all of whose versioned requirements are listed.
             newest: Flag,
         }
-        /// The torch releases with wheels for a Python version.
-        torch_pythons: TorchPythonRow by [python] {
-            /// Python version: `3.8`.
-            python: Str,
-            /// First torch release.
-            first: Str,
-            /// Last torch release, if later ones have no wheels.
-            last: OptStr,
-        }
-        /// A contiguous range of releases of a distribution with wheels for a Python version.
-        wheel_pythons: WheelPythonRow by [distribution, python, first] {
-            /// Normalized name: `tensorflow`.
+        /// A distribution whose dependencies on torch companion packages, direct or indirect, are all in `requires_dist`.
+        listed_companion_dependencies: ListedCompanionsRow by [distribution] {
+            /// Normalized name.
             distribution: Str,
-            /// Python version: `3.8`.
-            python: Str,
-            /// First release of the range.
-            first: Str,
-            /// Last release, if later ones have no wheels.
-            last: OptStr,
+            /// First version for which this is known; `None` for every version.
+            from: OptCuda,
         }
         /// A contiguous range of releases of a distribution with wheels for an architecture and a Python version.
-        platform_wheels: PlatformWheelRow by [distribution, arch, python, first] {
-            /// Normalized name: `torchvision`.
+        wheel_pythons: WheelPythonRow by [distribution, arch, python, first] {
+            /// Normalized name: `tensorflow`.
             distribution: Str,
-            /// Architecture: `amd64` or `arm64`.
-            arch: Str,
+            /// Architecture: `amd64`, `arm64`; `None` if the range does not depend on it.
+            arch: OptStr,
             /// Python version: `3.8`.
             python: Str,
             /// First release of the range.
@@ -385,27 +363,6 @@ macro_rules! with_package_tables {
             /// Whether the library is the CUDA runtime itself.
             runtime: Flag,
         }
-        /// A dependency with GPU code, of a distribution or of one of its extras.
-        dependencies_with_gpu_code: DependencyRow by [distribution, extra, requires, local, range, from] {
-            /// Normalized name of the requested distribution.
-            distribution: Str,
-            /// Extra that requires the dependency; empty if every install does.
-            extra: Str,
-            /// The dependency.
-            requires: Str,
-            /// Whether the dependency has the same version as the distribution.
-            same: Flag,
-            /// Local part of the version, if the dependency has the version of the distribution with this local part.
-            local: OptStr,
-            /// Version specifier of the dependency, if its version differs from that of the distribution.
-            range: OptStr,
-            /// Extra of the dependency that is required.
-            with: OptStr,
-            /// First version of the distribution with the dependency.
-            from: OptStr,
-            /// First version of the distribution without the dependency.
-            before: OptStr,
-        }
         /// A distribution whose builds differ by CUDA version and are selected by the index.
         build_indexes: BuildIndexRow by [distribution] {
             /// Normalized name.
@@ -419,6 +376,8 @@ macro_rules! with_package_tables {
             /// URL paths of its own indexes above the build directories, `packages/stable`; empty if its builds are next to
             /// those of torch.
             folders: Strs,
+            /// URL of its index, with `{build}` as a placeholder for `cu118` and the like; `None` if unknown.
+            page: OptStr,
         }
         /// A conda package that selects the build of torch in an environment.
         conda_variants: CondaVariantRow by [name] {
