@@ -22,9 +22,9 @@ pub use self::image_facts::{
     LibraryProvider, MinimumCapability, RequiredLibrary, TargetProcessor,
 };
 pub use self::observations::{
-    BaseChanges, BuildMachineQuery, Completeness, EnvTemplate, FileKind, InspectionDepth, Observations,
-    ObservedArchList, ObservedBase, ObservedFile, ObservedGpuCode, ObservedLibraryDependencies, ReferencedText,
-    TemplatePart, UnknownCodeKind, Unread,
+    BaseChanges, BuildMachineProperty, BuildMachineQuery, Completeness, EnvTemplate, FileKind, InspectionDepth,
+    Observations, ObservedArchList, ObservedBase, ObservedFile, ObservedGpuCode, ObservedLibraryDependencies,
+    ReferencedText, TemplatePart, UnknownCodeKind, Unread,
 };
 
 pub use self::observations::UnpackagedFiles;
