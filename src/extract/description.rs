@@ -13,7 +13,7 @@ use crate::model::cause::Cause;
 use crate::model::fact::{
     BuildMachineProperty, BuildMachineQuery, CompatNote, EnvTemplate, Evidence, FactId, FactKey, FileKind,
     InspectionDepth, Observations, ObservedBase, ObservedFile, ObservedGpuCode, ObservedLibraryDependencies, Origin,
-    PrintedValue, REMOVED_BY_COMMAND, UnknownCodeKind, ValueState,
+    PrintedValue, REMOVED_BY_COMMAND, UNNAMED_LIST, UnknownCodeKind, ValueState,
 };
 use crate::model::package::{
     IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage, Requirement,
@@ -200,7 +200,7 @@ impl DescriptionReader {
         let supply = || "add it to the image description".to_owned();
         if let Some(reason) = &description.packages.unread {
             let why = Cause::recorded(reason.value.as_str(), supply());
-            self.add_fact(FactKey::Requirements, Some("more packages"), ValueState::Unknown(why), reason.span);
+            self.add_fact(FactKey::Requirements, Some(UNNAMED_LIST), ValueState::Unknown(why), reason.span);
         }
         for number in &description.packages.unknown_wheels {
             let why = Cause::UnknownWheels;

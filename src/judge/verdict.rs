@@ -1,7 +1,5 @@
 //! Verdicts for the report: the deciding scenario, what is missing for an open verdict, and how to supply it.
 
-use jiff::civil::Date;
-
 use crate::fleet::{Pool, PoolField};
 use crate::judge::facts::{report_fact_id, report_row_id};
 use crate::judge::{AnalysisSettings, PlatformBuild};
@@ -41,11 +39,9 @@ pub(super) fn not_applicable_verdict(pool: &str, builds: &[PlatformBuild]) -> mo
 }
 
 /// Returns the verdict on a pool that no host of the knowledge tables matches.
-pub(super) fn no_host_verdict(pool: &str, day: Option<Date>) -> model::Verdict {
-    let until = day.map_or_else(String::new, |day| format!(" until {day}"));
-    let message = format!("unknown: no version of the container toolkit{until} has the `mode` of the pool");
-    let supply = "set `toolkit` of the pool to the version of its nodes, or leave `mode` out".to_owned();
-    let missing = model::Missing { key: PoolField::Toolkit.name().to_owned(), supply };
+pub(super) fn no_host_verdict(pool: &str, cause: &Cause) -> model::Verdict {
+    let missing = model::Missing { key: PoolField::Toolkit.name().to_owned(), supply: cause.remedy() };
+    let message = format!("unknown: {cause}");
     verdict_without_scenarios(pool, verdict_kind(Some(StartupResult::Undetermined)), message, vec![missing])
 }
 
@@ -464,7 +460,7 @@ pub(super) fn missing_for_verdict(verdict: &StartupVerdict<'_>, knowledge: Knowl
     let undetermined = verdict.hosts.iter().any(|host| host.fate == StartupResult::Undetermined);
     if undetermined && verdict.fate.is_none_or(|fate| fate == StartupResult::Undetermined) {
         for missing in missing_facts(verdict, knowledge) {
-            let missing = model::Missing { key: missing.key, supply: missing.supply };
+            let missing = model::Missing { key: missing.key, supply: missing.cause.remedy() };
             // A field that settles the verdict is asked for once.
             if !list.iter().any(|other| other.key == missing.key) {
                 list.push(missing);
@@ -648,7 +644,7 @@ impl OpenVerdict {
             Some(StartupResult::Undetermined) => {
                 let mut reasons: Vec<UnknownReason> = Vec::new();
                 for missing in missing_facts(verdict, knowledge) {
-                    let reason = UnknownReason { why: missing.reason, supply: missing.supply };
+                    let reason = UnknownReason { why: missing.cause.explain(), supply: missing.cause.remedy() };
                     if !reasons.contains(&reason) {
                         reasons.push(reason);
                     }

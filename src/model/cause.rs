@@ -8,7 +8,7 @@ use std::fmt;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use crate::cuda::CudaVersion;
+use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 
 /// How to choose a base image of NVIDIA whose contents are known.
 const EXACT_TAG: &str = "use the exact tag, such as 12.4.1-base-ubuntu22.04";
@@ -16,6 +16,22 @@ const EXACT_TAG: &str = "use the exact tag, such as 12.4.1-base-ubuntu22.04";
 const CORRECT_BUILD: &str = "correct the build in its version or its index, or describe the built image";
 /// The remedy where nothing better is known.
 const SCAN_OR_DESCRIBE: &str = "scan the built image, or describe it in an image description";
+/// The remedy where a part of a layer was not read.
+const ALL_LAYERS: &str = "scan the image with all of its layers, each as it was pushed";
+/// The remedy where the tables end before a version.
+const NEWER_DATABASE: &str = "use a newer imagelint: its compatibility database ends before it";
+/// The remedy where the ELF note of a libcuda in the image was not read.
+const ELF_NOTE: &str = "scan the built image, or set `elf_note` of this libcuda under [files] of an image description";
+/// The remedy where a newer driver decides.
+const THAT_DRIVER: &str = "use that driver release or newer";
+/// The remedy where the number of GPUs of a node decides.
+const GPU_COUNT: &str = "set `count` in the `gpu` of the pool";
+/// How the sentence on words of a command begins.
+const COMMAND_INSTALLS: &str = "a command installs unknown packages";
+/// Words before the build whose index a command uses too.
+const FROM_INDEX: &str = ", also from the index of ";
+/// Fields that are clauses, not names.
+const CLAUSES: &[&str] = &["detail", "error", "mark", "reason", "remedy", "what"];
 
 macro_rules! causes {
     ($($variant:ident $({ $($field:ident: $type:ty),+ })? = $reason:literal => $remedy:expr;)*) => {
@@ -40,6 +56,18 @@ macro_rules! causes {
             #[expect(unused_variables, reason = "a remedy may name fewer fields than its sentence")]
             pub fn remedy(&self) -> String {
                 match self { $(Self::$variant $({ $($field),+ })? => String::from($remedy),)* }
+            }
+        }
+
+        impl Names for Cause {
+            fn add_names<'n>(&'n self, found: &mut Vec<&'n str>) {
+                match self {
+                    $(Self::$variant $({ $($field),+ })? => {
+                        $($(if !CLAUSES.contains(&stringify!($field)) {
+                            $field.add_names(found);
+                        })+)?
+                    })*
+                }
             }
         }
     };
@@ -226,7 +254,8 @@ causes! {
 
     // Layers of images.
     LayerIncomplete { what: String } =
-        "{what}" => "scan the image with all of its layers, each as it was pushed";
+        "{what}" => ALL_LAYERS;
+    LayerFileNotRead { mark: String, path: String } = "{mark}: {path}" => ALL_LAYERS;
 
     // Base images.
     Unknown { what: String, because: Box<Cause> } = "{what} is unknown: {because}" => because.remedy();
@@ -512,6 +541,126 @@ causes! {
     NoWheelOfBuild { name: String, version: String, arch: String, tag: String } =
         "no wheel of {name} {version} for {arch} has {tag} in its version: the index of {tag} contains that build as {version}" =>
         format!("install {name}=={version} only from the index of {tag}, or describe the built image");
+
+    // Steps of the start-up.
+    NoCudaCaller { failure: CallerFailure } =
+        "nothing that calls CUDA was found; a program that does would {failure}" =>
+        "name the packages or [[gpu_code]] of the image in an image description";
+    UvmWithoutCompute =
+        "whether the libcuda of the image finds /dev/nvidia-uvm without the capability compute is unknown" =>
+        "request the capability compute";
+    LibrariesNotFound { component: String, libraries: String } =
+        "{component} needs {libraries}, and nothing in the image is known to include it" =>
+        "install it, or scan the built image";
+    DriverPackageNotPinned { package: String } =
+        "{package} installs an unpinned driver package" =>
+        "install only the toolkit, such as cuda-toolkit-12-2, or pin the driver package";
+    DriverRelease { path: String } = "the driver release of {path} is unknown" => "pin its version";
+    CudaLinkTarget =
+        "the target of the link `/usr/local/cuda` in the image is unknown" =>
+        "declare the link under [files] of an image description, or scan the image";
+    DriverBranchesOfCompat { libcuda: DriverVersion } =
+        "whether libcuda {libcuda} of the image lists its driver branches is unknown" => ELF_NOTE;
+    LibcudaVersion { path: String } =
+        "the driver version of {path} is unknown" =>
+        "declare the file with its version under [files] of an image description, or scan the image";
+    CompatOnModule { compat: CudaVersion, module: CudaVersion } =
+        "no source states whether cuda-compat of CUDA {compat} runs on a module release with CUDA {module}" =>
+        "use an image for the CUDA version of the module release";
+    CompatOnGpu { libcuda: DriverVersion, gpu: String, driver: DriverVersion } =
+        "no source states whether libcuda {libcuda} runs on {gpu} with driver {driver}" => ELF_NOTE;
+    CudaNewer { cuda: CudaVersion, date: Date } =
+        "CUDA {cuda} is newer than the compatibility database of {date}" => NEWER_DATABASE;
+    DriverMinimumDisputed {
+        min_driver: DriverVersion, cuda_major: u32, from_branch: u32, cuda: CudaVersion, libcuda: DriverVersion
+    } =
+        "NVIDIA's release notes require driver {min_driver} for CUDA {cuda_major}, its compatibility guide branch {from_branch}: no source states what the CUDA {cuda} runtime does on {libcuda}" =>
+        THAT_DRIVER;
+    DriverAheadOfBranch { driver: DriverVersion, cuda: CudaVersion, required: DriverVersion } =
+        "driver {driver} itself reports CUDA {cuda}, and NVIDIA's release notes require driver {required}: no source states what the runtime does on the older one" =>
+        THAT_DRIVER;
+    CudaReleaseOfComponent { newest: CudaVersion, driver: DriverVersion, cuda: CudaVersion, component: String } =
+        "CUDA {newest} needs driver {driver}, other releases of CUDA {cuda} an older one: which release {component} uses is unknown" =>
+        "set the full version of the CUDA runtime, or use that driver release or newer";
+    DriverByCudaVersion =
+        "the CUDA version of the driver does not show whether the driver is new enough" =>
+        "set `driver` of the pool";
+    CallsOnOlderGpu { component: String, lowest: ComputeCapability, gpu: String } =
+        "{component} supports compute capability {lowest} and newer, so calls to it on {gpu} fail; whether the program makes them is unknown" =>
+        "remove it from the image for these nodes, or test it there";
+    GpuNotStated { component: String, capability: ComputeCapability, gpu: String } =
+        "no source states whether {component} supports GPUs with compute capability {capability}, such as {gpu}" =>
+        "list [[gpu_code]] in an image description, or run `imagelint scan` on the image";
+    NativeCodeRequired { component: String, gpu: String, cuda: String, build: BuildForGpu } =
+        "{component} runs on {gpu} only if it contains native code for it: the driver compiles no PTX of CUDA {cuda}" =>
+        format!("run `imagelint scan` on the built image to read its PTX, or {build}");
+    PtxRequired { component: String, gpu: String, cuda: String, build: BuildForGpu } =
+        "{component} runs on {gpu} only if it contains PTX: CUDA {cuda} compiles no native code for this GPU" =>
+        format!("run `imagelint scan` on the built image to read its PTX, or {build}");
+    CodePartlyCovered { code: Box<PartlyCoveredCode> } =
+        "{code} is unknown" => "run the image once on that GPU, or use a build for it";
+    PtxFailuresReported { component: String, gpu: String, reports: String, build: BuildForGpu } =
+        "{component} has no native code for {gpu}, only PTX; the driver should compile it, but failures are reported ({reports})" =>
+        format!("test it on that GPU, or {build}");
+    CodeNotListed { component: String } =
+        "the listed code of {component} does not support this GPU, and its native code or its PTX is not listed" =>
+        "write `sass` and `ptx` under [[gpu_code]] in the image description, `[]` for none";
+    PtxLinkingNotTested { component: String } =
+        "{component} supports this GPU only in parts with PTX, and whether the driver links them is untested" =>
+        "build it for the GPU, or test it there";
+    RequiredLibraries { component: String } =
+        "some libraries of {component} in the image do not support this GPU, and which ones it uses is unknown" =>
+        "list the libraries that it needs under [[gpu_code]] in an image description";
+    PtxCompilerOfCompat =
+        "whether cuda-compat in the image includes the PTX compiler is unknown" =>
+        "list libnvidia-ptxjitcompiler.so under [files] of an image description";
+    PtxNewer { cuda: CudaVersion, date: Date } =
+        "PTX of CUDA {cuda} is newer than the compatibility database of {date}" => NEWER_DATABASE;
+    ModuleReleaseNotInTables { driver: DriverVersion } =
+        "no module release with driver {driver} is in the compatibility database" => NEWER_DATABASE;
+    CapabilityNewer { capability: ComputeCapability, date: Date } =
+        "compute capability {capability} is newer than the compatibility database of {date}" => NEWER_DATABASE;
+    CapabilityNotInTables { capability: ComputeCapability } =
+        "compute capability {capability} is not in the compatibility database" => NEWER_DATABASE;
+    DriverBranchNewer { branch: u32, date: Date } =
+        "driver branch {branch} is newer than the compatibility database of {date}" => NEWER_DATABASE;
+    DriverBranchNotInTables { branch: u32 } =
+        "driver branch {branch} is not in the compatibility database" => NEWER_DATABASE;
+
+    // Fields of pools.
+    ToolkitNewer { version: String, date: Date } =
+        "container toolkit {version} is newer than the compatibility database of {date}" => NEWER_DATABASE;
+    AnyToolkitNewer { date: Date } =
+        "container toolkit is newer than the compatibility database of {date}" => NEWER_DATABASE;
+    NoToolkitWithMode =
+        "no version of the container toolkit has the `mode` of the pool" =>
+        "set `toolkit` of the pool to the version of its nodes, or leave `mode` out";
+    NoToolkitWithModeUntil { day: Date } =
+        "no version of the container toolkit until {day} has the `mode` of the pool" =>
+        "set `toolkit` of the pool to the version of its nodes, or leave `mode` out";
+    PoolFieldNotSet { field: String } = "the pool does not set `{field}`" => format!("set `{field}` of the pool");
+    LibraryDirectoryNotSet =
+        "the pool does not set `library_directory`, into which CDI mounts the driver" =>
+        "set `library_directory` of the pool";
+    PoolDriverNewer { date: Date } =
+        "the driver of the pool is not in the compatibility database, newer than the compatibility database of {date}" =>
+        "set `driver_cuda` of the pool";
+    PoolDriverNotInTables =
+        "the driver of the pool is not in the compatibility database" => "set `driver_cuda` of the pool";
+    PoolGpuNotInTables =
+        "the GPU is not in the compatibility database" => "set `compute_capability` of the pool";
+    PoolBrand = "the brand of the GPU with this driver is unknown" => "set `brand` of the pool";
+    NodeGpu { name: String } =
+        "it is unknown whether the node has a GPU `{name}`: the pool does not declare the number of GPUs" => GPU_COUNT;
+    NodeDevice { name: String } =
+        "it is unknown whether the node has the device `{name}`" =>
+        "request devices by index, or let the launch method select them";
+    VisibleGpu { name: String, variable: String } =
+        "it is unknown whether the container has a GPU `{name}` for {variable}: the pool does not declare the number of GPUs" =>
+        GPU_COUNT;
+    VisibleDevice { name: String, variable: String } =
+        "it is unknown whether the node has `{name}`, which {variable} lists" =>
+        "list GPUs by index, or let the launch method select them";
 }
 
 /// The kind of a recorded cause, for the kinds that code distinguishes.
@@ -526,13 +675,32 @@ pub enum RecordedKind {
         /// The URL.
         address: String,
     },
+    /// As [`Cause::ListNotRead`] or [`Cause::ScriptNotRead`].
+    UnreadFile {
+        /// The names in the sentence: the file, and what it comes from.
+        names: Vec<String>,
+        /// The build whose index the command uses too.
+        tag: Option<String>,
+    },
+    /// As [`Cause::UnknownPackages`].
+    UnknownPackages {
+        /// The variable or the folder of wheels, if the sentence names it.
+        name: Option<String>,
+        /// The build whose index the command uses too.
+        tag: Option<String>,
+    },
+    /// As [`Cause::LayerFileNotRead`].
+    LayerFile {
+        /// The path of the file.
+        path: String,
+    },
     /// Any other.
     Other,
 }
 
 impl RecordedKind {
-    /// Parses the sentence that a file holds.
-    fn parse(sentence: &str) -> Self {
+    /// Parses the sentence and the remedy that a file holds.
+    fn parse(sentence: &str, remedy: &str) -> Self {
         // The text around the field of a sentence.
         let field = |template: &Cause| -> Option<String> {
             let template = template.reason();
@@ -545,6 +713,25 @@ impl RecordedKind {
             Self::BuiltFromSources
         } else if let Some(address) = field(&Cause::OutsideIndex { address: FIELD.to_owned() }) {
             Self::OutsideIndex { address }
+        } else if let Some(rest) = sentence.strip_prefix(COMMAND_INSTALLS) {
+            let tag = rest.strip_prefix(FROM_INDEX).and_then(|rest| rest.split_once(':'));
+            let (_, reason) = rest.split_once(": ").unwrap_or_default();
+            let name = match (reason.strip_prefix("the value of "), reason.strip_prefix("the wheels in ")) {
+                (Some(variable), _) => variable.split_once(' '),
+                (None, Some(folder)) => folder.split_once(" are unknown: "),
+                (None, None) => reason.split_once(" has no default; "),
+            };
+            Self::UnknownPackages {
+                name: name.map(|(name, _)| name.to_owned()),
+                tag: tag.map(|(tag, _)| tag.to_owned()),
+            }
+        } else if let Some((file, effect)) =
+            sentence.strip_suffix(" is unknown").and_then(|rest| rest.rsplit_once(", so what it "))
+        {
+            let tag = effect.split_once(FROM_INDEX).map(|(_, tag)| tag.trim_end_matches(',').to_owned());
+            Self::UnreadFile { names: file.split('`').skip(1).step_by(2).map(str::to_owned).collect(), tag }
+        } else if let Some((_, path)) = sentence.rsplit_once(": ").filter(|_| remedy == ALL_LAYERS) {
+            Self::LayerFile { path: path.to_owned() }
         } else {
             Self::Other
         }
@@ -557,8 +744,23 @@ const FIELD: &str = "\n";
 impl Cause {
     /// A cause in the words of an image description or a saved report.
     pub fn recorded(reason: impl Into<String>, remedy: impl Into<String>) -> Self {
-        let reason = reason.into();
-        Self::Recorded { kind: RecordedKind::parse(&reason), reason, remedy: remedy.into() }
+        let (reason, remedy) = (reason.into(), remedy.into());
+        Self::Recorded { kind: RecordedKind::parse(&reason, &remedy), reason, remedy }
+    }
+
+    /// Returns the names in the cause, such as paths, addresses, builds, variables and packages; `None` if they are
+    /// known only as words of a sentence.
+    pub fn names(&self) -> Option<Vec<&str>> {
+        if let Self::Recorded {
+            kind: RecordedKind::Other | RecordedKind::UnknownPackages { name: None, tag: None },
+            ..
+        } = self
+        {
+            return None;
+        }
+        let mut found = Vec::new();
+        self.add_names(&mut found);
+        Some(found)
     }
 
     /// Creates the cause for a file that was not read because of another cause.
@@ -597,13 +799,13 @@ impl Cause {
     }
 
     /// Whether the sentence already names a variable of the environment.
-    pub fn names(&self, variable: &str) -> bool {
+    pub fn names_variable(&self, variable: &str) -> bool {
         let is_word = |text: &str| {
             text.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_').any(|word| word == variable)
         };
         match self {
             Self::Recorded { reason, .. } => is_word(reason),
-            Self::Unknown { what, because } => is_word(what) || because.names(variable),
+            Self::Unknown { what, because } => is_word(what) || because.names_variable(variable),
             Self::NoDefault { name }
             | Self::DescribedVariable { name }
             | Self::DescribedExtension { name }
@@ -612,9 +814,105 @@ impl Cause {
             | Self::EnvValue { name, .. } => name == variable,
             Self::ArgumentNotKnown { because, .. }
             | Self::TemplateNotKnown { because }
-            | Self::BaseConfigNotRead { because } => because.names(variable),
+            | Self::BaseConfigNotRead { because } => because.names_variable(variable),
             _ => false,
         }
+    }
+}
+
+/// A value with names in it.
+trait Names {
+    /// Adds the names.
+    fn add_names<'n>(&'n self, found: &mut Vec<&'n str>);
+}
+
+impl Names for str {
+    fn add_names<'n>(&'n self, found: &mut Vec<&'n str>) {
+        found.push(self);
+    }
+}
+
+impl Names for String {
+    fn add_names<'n>(&'n self, found: &mut Vec<&'n str>) {
+        found.push(self);
+    }
+}
+
+impl<T: Names + ?Sized> Names for Box<T> {
+    fn add_names<'n>(&'n self, found: &mut Vec<&'n str>) {
+        self.as_ref().add_names(found);
+    }
+}
+
+impl<T: Names> Names for Option<T> {
+    fn add_names<'n>(&'n self, found: &mut Vec<&'n str>) {
+        self.iter().for_each(|value| value.add_names(found));
+    }
+}
+
+macro_rules! without_names {
+    ($($type:ty),+) => { $(impl Names for $type { fn add_names<'n>(&'n self, _: &mut Vec<&'n str>) {} })+ };
+}
+
+without_names!(u32, usize, Date, ComputeCapability, CudaVersion, DriverVersion, CallerFailure);
+
+impl Names for RecordedKind {
+    fn add_names<'n>(&'n self, found: &mut Vec<&'n str>) {
+        match self {
+            Self::OutsideIndex { address: name } | Self::LayerFile { path: name } => found.push(name),
+            Self::UnreadFile { names, tag } => found.extend(names.iter().chain(tag).map(String::as_str)),
+            Self::UnknownPackages { name, tag } => found.extend(name.iter().chain(tag).map(String::as_str)),
+            Self::SeveralBuilds | Self::BuiltFromSources | Self::Other => {}
+        }
+    }
+}
+
+impl Names for BaseName {
+    fn add_names<'n>(&'n self, found: &mut Vec<&'n str>) {
+        match self {
+            Self::Named(name) => found.push(name),
+            Self::Image => {}
+        }
+    }
+}
+
+impl Names for UnreadFile {
+    fn add_names<'n>(&'n self, found: &mut Vec<&'n str>) {
+        found.push(&self.path);
+        self.because.add_names(found);
+    }
+}
+
+impl Names for ListEffect {
+    fn add_names<'n>(&'n self, found: &mut Vec<&'n str>) {
+        match self {
+            Self::InstallsFrom(tag) => found.push(tag),
+            Self::Constrains | Self::Installs => {}
+        }
+    }
+}
+
+impl Names for BuildForGpu {
+    fn add_names<'n>(&'n self, found: &mut Vec<&'n str>) {
+        match self {
+            Self::Toolkit { gpu, .. } => found.push(gpu),
+            Self::AnyToolkit => {}
+        }
+    }
+}
+
+impl Names for PartlyCoveredCode {
+    fn add_names<'n>(&'n self, found: &mut Vec<&'n str>) {
+        found.extend([&self.component, &self.file, &self.gpu].map(String::as_str));
+        self.variable.add_names(found);
+    }
+}
+
+impl Names for UnknownWords {
+    fn add_names<'n>(&'n self, found: &mut Vec<&'n str>) {
+        self.variable.add_names(found);
+        self.tag.add_names(found);
+        self.because.add_names(found);
     }
 }
 
@@ -625,19 +923,21 @@ pub struct Explanation {
     pub subject: Option<String>,
     /// Why.
     pub reason: String,
+    /// The cause of that reason alone: the same one for other subjects.
+    pub cause: Cause,
     /// The reason as a title and what follows from it, if it is about a named image.
     pub title: Option<(String, Option<String>)>,
 }
 
 impl Explanation {
-    /// Creates an explanation that consists of a complete sentence.
-    pub fn plain(reason: impl Into<String>) -> Self {
-        Self { subject: None, reason: reason.into(), title: None }
+    /// Creates an explanation that consists of the complete sentence of a cause.
+    fn plain(cause: Cause) -> Self {
+        Self { subject: None, reason: cause.reason(), cause, title: None }
     }
 
     /// Whether another subject is unknown for the same reason.
     pub fn has_reason_of(&self, other: &Self) -> bool {
-        self.reason == other.reason
+        self.cause == other.cause
     }
 
     fn about(self, subject: String) -> Self {
@@ -657,10 +957,10 @@ impl fmt::Display for Explanation {
 impl Cause {
     /// Returns the explanation of the cause: its title, the unknown subject and the reason.
     pub fn explain(&self) -> Explanation {
-        let reason = || Explanation::plain(self.reason());
+        let reason = || Explanation::plain(self.clone());
         let titled = |title: String, rest: Option<&str>| Explanation {
             title: Some((title, rest.map(str::to_owned))),
-            ..Explanation::plain(self.reason())
+            ..Explanation::plain(self.clone())
         };
         match self {
             Self::Recorded { reason, .. } => recorded(reason),
@@ -670,7 +970,7 @@ impl Cause {
             Self::BackendNotKnown { because } => because.explain().about("the uv option `torch-backend`".to_owned()),
             Self::InstallsNotKnown { because } => because.explain().about("what it installs".to_owned()),
             Self::SourceOnNetwork { address } => {
-                Explanation::plain("it is on the network").about(format!("{address} was not read, so what it installs"))
+                Explanation::plain(Self::OnNetwork).about(format!("{address} was not read, so what it installs"))
             }
             Self::BuildNotKnown { because }
             | Self::ArgumentNotKnown { because, .. }
@@ -683,15 +983,16 @@ impl Cause {
             | Self::PerhapsDriver { because }
             | Self::NewestNotKnown { because, .. } => because.explain(),
             Self::EnvValue { name, because } => match because.explain() {
-                Explanation { subject: Some(subject), reason, title } => {
-                    Explanation { subject: Some(format!("the value of {name}: {subject}")), reason, title }
+                Explanation { subject: Some(subject), reason, cause, title } => {
+                    Explanation { subject: Some(format!("the value of {name}: {subject}")), reason, cause, title }
                 }
                 Explanation { subject: None, .. } => reason(),
             },
             Self::SeveralCandidates { because, name, oldest, newest } => {
-                let Explanation { subject, reason, .. } = because.explain();
-                let more = format!("{name} {oldest} to {newest} are possible, and their CUDA versions differ");
-                Explanation { subject, ..Explanation::plain(format!("{reason}; {more}")) }
+                let Explanation { subject, cause, .. } = because.explain();
+                let (because, name) = (Box::new(cause), name.clone());
+                let (oldest, newest) = (oldest.clone(), newest.clone());
+                Explanation { subject, ..Explanation::plain(Self::SeveralCandidates { because, name, oldest, newest }) }
             }
             Self::BaseConfigOnly { base: base @ BaseName::Named(_) } => {
                 titled(format!("{base} is not in the compatibility database"), Some("only its configuration was read"))
@@ -706,10 +1007,16 @@ impl Cause {
             Self::DigestNotRead { image } => {
                 titled(format!("`{image}` includes no CUDA version"), Some("the digest was not read"))
             }
+            // Those with one sentence and several remedies are one reason.
+            Self::ImageNewer { image, date } => Self::BaseNewer { image: image.clone(), date: *date }.explain(),
+            Self::CodeNotInTables { name, build } => {
+                let (package, version) = (name.clone(), build.clone());
+                Self::CodeOfReleaseNotInTables { package, version }.explain()
+            }
+            Self::DriverFileVersion { path } => Self::LibcudaVersion { path: path.clone() }.explain(),
             Self::BaseNewer { .. }
             | Self::BaseByDate { .. }
             | Self::BaseWithoutTag { .. }
-            | Self::ImageNewer { .. }
             | Self::ImageNotInTables { .. }
             | Self::NotAnImageReference { .. } => titled(self.reason(), None),
             _ => reason(),
@@ -727,7 +1034,7 @@ fn recorded(text: &str) -> Explanation {
         Some((title, rest)) => (title.to_owned(), Some(rest.to_owned())),
         None => (reason.to_owned(), None),
     });
-    Explanation { subject, reason: reason.to_owned(), title }
+    Explanation { subject, title, ..Explanation::plain(Cause::recorded(reason, "")) }
 }
 
 impl fmt::Display for Cause {
@@ -851,7 +1158,7 @@ impl fmt::Display for ListEffect {
         match self {
             Self::Constrains => f.write_str("bounds"),
             Self::Installs => f.write_str("installs"),
-            Self::InstallsFrom(tag) => write!(f, "installs, also from the index of {tag},"),
+            Self::InstallsFrom(tag) => write!(f, "installs{FROM_INDEX}{tag},"),
         }
     }
 }
@@ -880,15 +1187,96 @@ impl UnknownWords {
 
 impl fmt::Display for UnknownWords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a command installs unknown packages")?;
+        f.write_str(COMMAND_INSTALLS)?;
         if let Some(tag) = &self.tag {
-            write!(f, ", also from the index of {tag}")?;
+            write!(f, "{FROM_INDEX}{tag}")?;
         }
         let reason = self.because.reason();
         match (&self.variable, reason.strip_prefix("its value ")) {
             (Some(name), Some(rest)) => write!(f, ": the value of {name} {rest}"),
             _ => write!(f, ": {reason}"),
         }
+    }
+}
+
+/// How a program fails that calls CUDA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallerFailure {
+    /// It finds no libcuda.
+    NoLibcuda,
+    /// It finds no GPU.
+    NoGpu,
+    /// It fails at the step that is unknown.
+    AtThisStep,
+}
+
+impl fmt::Display for CallerFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoLibcuda => "find no libcuda",
+            Self::NoGpu => "find no GPU",
+            Self::AtThisStep => "fail at this step",
+        })
+    }
+}
+
+/// A build with native code for a GPU, as an imperative.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BuildForGpu {
+    /// A build with a known toolkit or a newer one.
+    Toolkit {
+        /// The GPU.
+        gpu: String,
+        /// The first CUDA release that compiles native code for it.
+        first: String,
+    },
+    /// A build whose toolkit is unknown.
+    AnyToolkit,
+}
+
+impl fmt::Display for BuildForGpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Toolkit { gpu, first } => {
+                write!(f, "use a build with native code for {gpu} (CUDA {first} or newer)")
+            }
+            Self::AnyToolkit => f.write_str("use a build for a CUDA release that supports the GPU"),
+        }
+    }
+}
+
+/// A library of which a GPU runs only some containers of device code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartlyCoveredCode {
+    /// The component.
+    pub component: String,
+    /// The library, or the component if it is unknown.
+    pub file: String,
+    /// The GPU.
+    pub gpu: String,
+    /// How many containers it runs.
+    pub runnable: usize,
+    /// How many containers there are.
+    pub all: usize,
+    /// Whether the driver leaves out containers with PTX alone.
+    pub without_ptx: bool,
+    /// The variable that disables the compiler of PTX or native code.
+    pub variable: Option<String>,
+}
+
+impl fmt::Display for PartlyCoveredCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { component, file, gpu, runnable, all, without_ptx, variable } = self;
+        let percent = (runnable * 100 / all.max(&1)).max(1);
+        let kind = if *without_ptx { "native code" } else { "native code or PTX" };
+        write!(f, "{runnable} of {all} containers of device code in {file} ({percent} %) have {kind} for {gpu}")?;
+        if *without_ptx {
+            f.write_str(", and the driver does not compile the PTX of the others")?;
+        }
+        if let Some(variable) = variable {
+            write!(f, ", with {variable}=1")?;
+        }
+        write!(f, ": whether {component} runs the others")
     }
 }
 
@@ -922,6 +1310,44 @@ mod tests {
             for one in [&cause, &saved] {
                 assert_eq!((one.is_several_builds(), one.is_built_from_sources()), (several, from_sources), "{one}");
             }
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_fields_also_in_a_saved_report() {
+        let list = |path: &str, because, effect| Cause::ListNotRead {
+            file: UnreadFile { path: path.to_owned(), because: Box::new(because) },
+            effect,
+        };
+        let words = |variable: Option<&str>, tag: Option<&str>| Cause::UnknownPackages {
+            words: UnknownWords {
+                variable: variable.map(str::to_owned),
+                tag: tag.map(str::to_owned),
+                because: Box::new(Cause::CommandOutput),
+            },
+        };
+        let image = || Cause::FromImage { image: "nvidia/cuda:12".to_owned() };
+        let in_layer = Cause::LayerFileNotRead { mark: "a sparse file".to_owned(), path: "opt/gpu: a".to_owned() };
+        for (cause, names, saved_names) in [
+            (list("a.txt", Cause::NotThere, ListEffect::Installs), Some(&["a.txt"][..]), Some(&["a.txt"][..])),
+            (list("/a.txt", Cause::NotThere, ListEffect::Constrains), Some(&["/a.txt"]), Some(&["/a.txt"])),
+            (
+                list("a.txt", image(), ListEffect::InstallsFrom("cu121".to_owned())),
+                Some(&["a.txt", "nvidia/cuda:12", "cu121"]),
+                Some(&["a.txt", "nvidia/cuda:12", "cu121"]),
+            ),
+            (list("a.txt", Cause::NoContext, ListEffect::Installs), Some(&["a.txt"]), Some(&["a.txt"])),
+            (words(Some("GPU_LIST"), Some("cu121")), Some(&["GPU_LIST", "cu121"]), Some(&["GPU_LIST", "cu121"])),
+            (words(Some("GPU_LIST"), None), Some(&["GPU_LIST"]), Some(&["GPU_LIST"])),
+            (words(None, None), Some(&[]), None),
+            (Cause::OutsideIndex { address: "u".to_owned() }, Some(&["u"]), Some(&["u"])),
+            (in_layer, Some(&["opt/gpu: a"]), Some(&["a"])),
+            (Cause::StageNotEvaluated { error: "no CUDA".to_owned() }, Some(&[]), None),
+            (Cause::recorded("the CUDA list is long", ""), None, None),
+        ] {
+            let saved = Cause::from(CauseText::from(cause.clone()));
+            assert_eq!(cause.names().as_deref(), names, "{cause}");
+            assert_eq!(saved.names().as_deref(), saved_names, "saved: {cause}");
         }
     }
 }

@@ -64,7 +64,8 @@ impl LayerScan<'_> {
                 } else if matches!(missed.mark, SkipReason::Sparse | SkipReason::HardLink | SkipReason::LongText) {
                     (whole.packages, whole.code) = (false, false);
                     if index >= floor {
-                        let of = |path: &String| incomplete_reason(&format!("{}: {path}", missed.mark));
+                        let mark = missed.mark.to_string();
+                        let of = |path: &String| Cause::LayerFileNotRead { mark: mark.clone(), path: path.clone() };
                         self.seen.base_changes.unread.files.extend(missed.paths.iter().map(of));
                     }
                 }
@@ -85,7 +86,7 @@ impl LayerScan<'_> {
             (whole.packages, whole.code) = (false, false);
             let why = "not inspected: a hard link points to a file that is missing or unread in the layers below";
             if index >= floor {
-                let of = |path: &&str| incomplete_reason(&format!("{why}: {path}"));
+                let of = |path: &&str| Cause::LayerFileNotRead { mark: why.to_owned(), path: (*path).to_owned() };
                 self.seen.base_changes.unread.files.extend(paths.iter().take(MAX_NOTES).map(of));
             }
             let times = if paths.len() > 1 { format!(", {} times", paths.len()) } else { String::new() };

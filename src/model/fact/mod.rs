@@ -37,6 +37,9 @@ use crate::model::named_values::named_values;
 use crate::model::row_info::{How, RowInfo};
 use crate::text::source::{SourceId, Span};
 
+/// The subject of the fact about packages that an image description leaves out, whatever list contains them.
+pub const UNNAMED_LIST: &str = "more packages";
+
 /// The index of a fact in its arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
