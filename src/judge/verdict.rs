@@ -5,7 +5,7 @@ use crate::judge::facts::{report_fact_id, report_row_id};
 use crate::judge::{AnalysisSettings, PlatformBuild};
 use crate::knowledge::Knowledge;
 use crate::model::cause::{Cause, Explanation};
-use crate::model::fact::{ComponentRole, Confidence, FactKey, PrintedValue, ValueState};
+use crate::model::fact::{ComponentRole, Confidence, FactKey, PrintedValue, UNNAMED_WORDS, ValueState};
 use crate::model::outcome::Outcome;
 use crate::replay::{
     Basis, HostResult, ReplayFailure, StartStep, StartupResult, StartupVerdict, StepRecord, StepResult, deciding_facts,
@@ -13,18 +13,16 @@ use crate::replay::{
 };
 use crate::report::kinds::{StepStatus, VerdictKind};
 use crate::report::model;
+use crate::report::phrases::unused_gpu_message;
 
 /// Returns the verdict on a subject without GPU content, for another processor, or without readable content.
 pub(super) fn not_applicable_verdict(pool: &str, builds: &[PlatformBuild]) -> model::Verdict {
     if let Some(why) =
         builds.iter().filter(|build| build.image.gpu_content).find_map(|build| build.other_processor.as_ref())
     {
-        return verdict_without_scenarios(
-            pool,
-            VerdictKind::NotApplicable,
-            format!("no GPU is used: {why}"),
-            Vec::new(),
-        );
+        let message = unused_gpu_message(why);
+        let verdict = verdict_without_scenarios(pool, VerdictKind::NotApplicable, message, Vec::new());
+        return model::Verdict { unused_gpu: Some(why.clone()), ..verdict };
     }
     let unread = builds.iter().any(|build| build.image.base_cuda.is_unknown());
     let files = unread_files(builds);
@@ -66,6 +64,7 @@ fn verdict_without_scenarios(
         not_seen: Vec::new(),
         notes: Vec::new(),
         scenarios: Vec::new(),
+        unused_gpu: None,
     }
 }
 
@@ -119,6 +118,7 @@ pub(super) fn report_verdict(
         } else {
             Vec::new()
         },
+        unused_gpu: None,
     }
 }
 
@@ -525,7 +525,7 @@ fn unread_names(builds: &[PlatformBuild]) -> Vec<String> {
         entries.filter(|entry| entry.key == FactKey::Requirements && matches!(entry.state, ValueState::Unknown(_)));
     let mut names: Vec<String> = Vec::new();
     let packages = |of: &str| match of {
-        "words of a command" => "packages of a command".to_owned(),
+        UNNAMED_WORDS => "packages of a command".to_owned(),
         variable if variable.starts_with('$') => format!("packages in {variable}"),
         file => format!("what {file} installs"),
     };

@@ -39,6 +39,8 @@ use crate::text::source::{SourceId, Span};
 
 /// The subject of the fact about packages that an image description leaves out, whatever list contains them.
 pub const UNNAMED_LIST: &str = "more packages";
+/// The subject of the fact about packages that the words of a command name, if no variable in them is known.
+pub const UNNAMED_WORDS: &str = "words of a command";
 
 /// The index of a fact in its arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
