@@ -159,7 +159,7 @@ impl CommandInputs {
                     self.base_builds.insert(title.clone(), on);
                     self.add_target(&title, &path, source, dockerfile, options);
                     for subject in self.subjects.iter_mut().skip(before) {
-                        subject.notes.extend(one.notes.iter().cloned().map(Note::from));
+                        subject.notes.extend(one.notes.iter().map(|note| Note::from(note.to_string())));
                         if !one.requested {
                             subject.only = Some(PoolRestriction::Pools(pools.to_vec()));
                             self.unrequested.insert(title.clone());
@@ -226,7 +226,7 @@ fn read_dockerfile(
             let dockerfile = LazyDockerfile::new(text.shared_text());
             return Ok((title.to_owned(), sources.add(text), dockerfile));
         }
-        DockerfileSource::Unknown(why) => return Err(why.clone()),
+        DockerfileSource::Unknown(why) => return Err(why.to_string()),
         DockerfileSource::Path(_) if !described.has_local_context() => {
             return Err(format!("its context `{}` is not a directory and is not read", described.context));
         }

@@ -93,12 +93,12 @@ pub(super) fn component_for_unread_lists(facts: &mut Facts, seen: &Observations,
 
 /// Whether names in the cause of an unread list or file mention a GPU, or may do so because nothing is known of them.
 fn may_be_for_gpus(list: Option<&str>, why: &Cause) -> bool {
-    let named = list.filter(|list| *list != UNNAMED_LIST);
+    let list = list.filter(|list| *list != UNNAMED_LIST);
     match why {
         Cause::CopiedLibraries => true,
-        _ => match (why.names(), named) {
+        _ => match (why.names(), list) {
             (None, None) => true,
-            (names, _) => names.into_iter().flatten().chain(named).any(mentions_gpu),
+            (names, _) => names.into_iter().flatten().chain(list).any(mentions_gpu),
         },
     }
 }

@@ -26,6 +26,10 @@ const ELF_NOTE: &str = "scan the built image, or set `elf_note` of this libcuda 
 const THAT_DRIVER: &str = "use that driver release or newer";
 /// The remedy where the number of GPUs of a node decides.
 const GPU_COUNT: &str = "set `count` in the `gpu` of the pool";
+/// The remedy where an expression of a bake file has no value.
+const WRITE_VALUE: &str = "write the value into the file";
+/// The remedy where a service was not read.
+const READABLE_SERVICE: &str = "correct `extends`, or provide the file that it names";
 /// How the sentence on words of a command begins.
 const COMMAND_INSTALLS: &str = "a command installs unknown packages";
 /// Words before the build whose index a command uses too.
@@ -542,6 +546,24 @@ causes! {
         "no wheel of {name} {version} for {arch} has {tag} in its version: the index of {tag} contains that build as {version}" =>
         format!("install {name}=={version} only from the index of {tag}, or describe the built image");
 
+    // Builds of bake and compose files.
+    ServiceAttribute { key: String, service: String } =
+        "`{key}` of service `{service}` is unknown, because a variable in it has no known value" =>
+        "set the variable in `.env`, or give it a default";
+    TargetAttribute { key: String, target: String } =
+        "`{key}` of target `{target}` is unknown, because its expression could not be evaluated" => WRITE_VALUE;
+    FunctionNotComputed { key: String, target: String, function: String, place: String } =
+        "`{key}` of target `{target}` is unknown: imagelint does not compute `{function}`{place}" => WRITE_VALUE;
+    FunctionFails { key: Box<str>, target: Box<str>, function: Box<str>, error: Box<str>, place: Box<str> } =
+        "`{key}` of target `{target}` is unknown: `{function}` fails: {error}{place}" => "correct its arguments";
+    GroupTargets { group: String } =
+        "the targets of group `{group}` are unknown, because their expression could not be evaluated" => WRITE_VALUE;
+    ServiceNotRead { service: String, file: String } = "service `{service}` of `{file}` could not be read" => READABLE_SERVICE;
+    ServiceOfThisFileNotRead { service: String } = "service `{service}` of this file could not be read" => READABLE_SERVICE;
+    ServiceExtendsItself { service: String } = "service `{service}` extends itself" => "correct `extends`";
+    ServiceExtendsNoService { service: String } =
+        "service `{service}` extends something that is not a service" => "correct `extends`";
+
     // Steps of the start-up.
     NoCudaCaller { failure: CallerFailure } =
         "nothing that calls CUDA was found; a program that does would {failure}" =>
@@ -591,15 +613,15 @@ causes! {
     GpuNotStated { component: String, capability: ComputeCapability, gpu: String } =
         "no source states whether {component} supports GPUs with compute capability {capability}, such as {gpu}" =>
         "list [[gpu_code]] in an image description, or run `imagelint scan` on the image";
-    NativeCodeRequired { component: String, gpu: String, cuda: String, build: BuildForGpu } =
+    NativeCodeRequired { component: String, gpu: String, cuda: String, build: Box<BuildForGpu> } =
         "{component} runs on {gpu} only if it contains native code for it: the driver compiles no PTX of CUDA {cuda}" =>
         format!("run `imagelint scan` on the built image to read its PTX, or {build}");
-    PtxRequired { component: String, gpu: String, cuda: String, build: BuildForGpu } =
+    PtxRequired { component: String, gpu: String, cuda: String, build: Box<BuildForGpu> } =
         "{component} runs on {gpu} only if it contains PTX: CUDA {cuda} compiles no native code for this GPU" =>
         format!("run `imagelint scan` on the built image to read its PTX, or {build}");
     CodePartlyCovered { code: Box<PartlyCoveredCode> } =
         "{code} is unknown" => "run the image once on that GPU, or use a build for it";
-    PtxFailuresReported { component: String, gpu: String, reports: String, build: BuildForGpu } =
+    PtxFailuresReported { component: String, gpu: String, reports: String, build: Box<BuildForGpu> } =
         "{component} has no native code for {gpu}, only PTX; the driver should compile it, but failures are reported ({reports})" =>
         format!("test it on that GPU, or {build}");
     CodeNotListed { component: String } =
@@ -846,7 +868,9 @@ impl<T: Names + ?Sized> Names for Box<T> {
 
 impl<T: Names> Names for Option<T> {
     fn add_names<'n>(&'n self, found: &mut Vec<&'n str>) {
-        self.iter().for_each(|value| value.add_names(found));
+        if let Some(value) = self {
+            value.add_names(found);
+        }
     }
 }
 

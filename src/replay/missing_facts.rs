@@ -208,15 +208,15 @@ fn release_text(version: CudaVersion) -> String {
 }
 
 /// Returns the build with a toolkit that compiles native code for the GPU of the node.
-fn build_for_gpu(replay: Replay<'_>) -> BuildForGpu {
+fn build_for_gpu(replay: Replay<'_>) -> Box<BuildForGpu> {
     let gpu = replay.host.gpu.as_ref();
     let row = gpu.and_then(|gpu| replay.knowledge.architecture(gpu.capability?));
-    match (row, gpu) {
+    Box::new(match (row, gpu) {
         (Some(row), Some(gpu)) => {
             BuildForGpu::Toolkit { gpu: gpu.name.clone(), first: release_text(row.first_toolkit) }
         }
         _ => BuildForGpu::AnyToolkit,
-    }
+    })
 }
 
 /// Returns why it is unknown whether a driver supports a GPU.
@@ -306,7 +306,7 @@ fn missing_device_fact(replay: Replay<'_>) -> Option<MissingFact> {
     }
     let name = first_device_with(env, replay.host, None)?;
     let by_index = name.rsplit('=').next().is_some_and(is_number);
-    let name = name.to_owned();
+    let name = name.clone();
     Some(if by_index {
         MissingFact { key: PoolField::Gpu.name().to_owned(), cause: Cause::NodeGpu { name } }
     } else {
