@@ -161,7 +161,7 @@ mod tests {
             (Note::no_pool(), None),
             (Note::from("stage `a` is not checked"), None),
         ] {
-            let saved: Note = serde_json::from_value(serde_json::to_value(&note).expect("JSON")).expect("a note");
+            let saved = Note::parse(note.line().to_owned());
             assert_eq!((note.unread_name(), &saved), (unread, &note));
         }
     }

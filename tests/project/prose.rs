@@ -1,6 +1,6 @@
 //! No decision compares prose. A cause, an outcome or a state is an enum; its wording is for readers alone.
 //!
-//! The sentences of unknown values and their remedies are in `src/model/cause.rs`, those of notes in
+//! The sentences of unknown values and their remedies are in `src/model/cause/mod.rs`, those of notes in
 //! `src/model/note.rs`. What reads a file that holds only sentences, or the output of another program, is exempt line
 //! by line.
 
@@ -126,31 +126,39 @@ const SENTENCE: &str =
 
 /// Lines that may do it: file, a part of the line, and why.
 const EXEMPT: &[(&str, &str, &str)] = &[
-    ("model/cause.rs", "=> because.remedy();", "the remedy of a cause is that of another"),
-    ("model/cause.rs", "because.remedy());", "the remedy of a cause contains that of another"),
-    ("model/cause.rs", "=> words.remedy();", "the remedy of a part of the cause"),
-    ("model/cause.rs", "=> file.remedy();", "the remedy of a part of the cause"),
-    ("model/cause.rs", "=> base.remedy();", "the remedy of a part of the cause"),
-    ("model/cause.rs", "Recorded { kind: RecordedKind, reason: String", "files hold only the sentence"),
-    ("model/cause.rs", "    pub reason: String,", "rendered, beside its cause"),
-    ("model/cause.rs", "    reason: String,", "the cause as files hold it"),
-    ("model/cause.rs", "Self { subject: None, reason: cause.reason(), cause", "rendered, beside its cause"),
-    ("model/cause.rs", "self.cause == other.cause", "causes, not their sentences"),
-    ("model/cause.rs", "(self.reason(), self.remedy()).cmp(", "sorts what a reader sees"),
-    ("model/cause.rs", "Self { reason: cause.reason(), remedy: cause.remedy() }", "the cause as files hold it"),
-    ("model/cause.rs", "because.reason().strip_prefix(\"it \")", "joins two sentences"),
-    ("model/cause.rs", "let reason = self.because.reason();", "joins two sentences"),
-    ("model/cause.rs", "reason.strip_prefix(\"its value \")", "joins two sentences"),
-    ("model/cause.rs", "sentence.strip_prefix(COMMAND_INSTALLS)", "parses the sentence that a file holds"),
-    ("model/cause.rs", "rest.strip_prefix(FROM_INDEX)", "parses the sentence that a file holds"),
-    ("model/cause.rs", "effect.split_once(FROM_INDEX)", "parses the sentence that a file holds"),
-    ("model/cause.rs", "reason.strip_prefix(\"the value of \")", "parses the sentence that a file holds"),
-    ("model/cause.rs", "folder.split_once(\" are unknown: \")", "parses the sentence that a file holds"),
-    ("model/cause.rs", "reason.split_once(\" has no default; \")", "parses the sentence that a file holds"),
-    ("model/cause.rs", "sentence.strip_suffix(\" is unknown\")", "parses the sentence that a file holds"),
-    ("model/cause.rs", "filter(|_| remedy == ALL_LAYERS)", "parses the sentence that a file holds"),
-    ("model/cause.rs", "text.split_once(\" is unknown: \")", "parts of a sentence that a file holds, for a title"),
-    ("model/cause.rs", "reason.split_once(\", and \")", "parts of a sentence that a file holds, for a title"),
+    ("model/cause/mod.rs", "=> because.remedy();", "the remedy of a cause is that of another"),
+    ("model/cause/mod.rs", "because.remedy());", "the remedy of a cause contains that of another"),
+    ("model/cause/mod.rs", "=> words.remedy();", "the remedy of a part of the cause"),
+    ("model/cause/mod.rs", "=> file.remedy();", "the remedy of a part of the cause"),
+    ("model/cause/mod.rs", "=> base.remedy();", "the remedy of a part of the cause"),
+    ("model/cause/mod.rs", "Recorded { kind: RecordedKind, reason: String", "files hold only the sentence"),
+    ("model/cause/explanation.rs", "    pub reason: String,", "rendered, beside its cause"),
+    ("model/cause/mod.rs", "    reason: String,", "the cause as files hold it"),
+    ("model/cause/explanation.rs", "Self { subject: None, reason: cause.reason(), cause", "rendered, beside its cause"),
+    ("model/cause/explanation.rs", "self.cause == other.cause", "causes, not their sentences"),
+    ("model/cause/mod.rs", "(self.reason(), self.remedy()).cmp(", "sorts what a reader sees"),
+    ("model/cause/mod.rs", "Self { reason: cause.reason(), remedy: cause.remedy() }", "the cause as files hold it"),
+    ("model/cause/mod.rs", "because.reason().strip_prefix(\"it \")", "joins two sentences"),
+    ("model/cause/mod.rs", "let reason = self.because.reason();", "joins two sentences"),
+    ("model/cause/mod.rs", "reason.strip_prefix(\"its value \")", "joins two sentences"),
+    ("model/cause/recorded.rs", "sentence.strip_prefix(COMMAND_INSTALLS)", "parses the sentence that a file holds"),
+    ("model/cause/recorded.rs", "rest.strip_prefix(FROM_INDEX)", "parses the sentence that a file holds"),
+    ("model/cause/recorded.rs", "effect.split_once(FROM_INDEX)", "parses the sentence that a file holds"),
+    ("model/cause/recorded.rs", "reason.strip_prefix(\"the value of \")", "parses the sentence that a file holds"),
+    ("model/cause/recorded.rs", "folder.split_once(\" are unknown: \")", "parses the sentence that a file holds"),
+    ("model/cause/recorded.rs", "reason.split_once(\" has no default; \")", "parses the sentence that a file holds"),
+    ("model/cause/recorded.rs", "sentence.strip_suffix(\" is unknown\")", "parses the sentence that a file holds"),
+    ("model/cause/recorded.rs", "filter(|_| remedy == ALL_LAYERS)", "parses the sentence that a file holds"),
+    (
+        "model/cause/explanation.rs",
+        "text.split_once(\" is unknown: \")",
+        "parts of a sentence that a file holds, for a title",
+    ),
+    (
+        "model/cause/explanation.rs",
+        "reason.split_once(\", and \")",
+        "parts of a sentence that a file holds, for a title",
+    ),
     ("model/note.rs", "line.starts_with(COMMAND_INSTALLS)", "parses the line that a file holds"),
     ("model/note.rs", "None if line == NO_POOL", "parses the line that a file holds"),
     ("model/fact/saved_facts.rs", "searched == REMOVED_BY_COMMAND", "parses the sentence that a file holds"),
