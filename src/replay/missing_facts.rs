@@ -65,7 +65,6 @@ fn has_capability(replay: Replay<'_>) -> bool {
 }
 
 /// Returns what an unknown step lacks if all facts and fields are known: an answer that the tables do not contain.
-#[expect(clippy::too_many_lines, reason = "one step after the other")]
 fn missing_table_entry(replay: Replay<'_>, step: StartStep) -> Option<MissingFact> {
     let name = |id: FactId| replay.image.facts.get(id).name();
     let cuda = &replay.component.cuda;
@@ -165,7 +164,7 @@ fn missing_code_fact(replay: Replay<'_>, loaded: &LoadedLibcuda) -> Option<Missi
     {
         (name(id), cause)
     } else if code.is_unknown() {
-        let (gpu, cuda, build) = (gpu_name()?, release_text(*cuda.known()?), build_for_gpu(replay));
+        let (gpu, cuda, build) = (gpu_name()?, release_text(*cuda.known()?), Box::new(build_for_gpu(replay)));
         let cause = if gpu_code::ptx_compiler(replay, loaded) == PtxCompiler::TooOld {
             Cause::NativeCodeRequired { component, gpu, cuda, build }
         } else {
@@ -182,7 +181,7 @@ fn missing_code_fact(replay: Replay<'_>, loaded: &LoadedLibcuda) -> Option<Missi
     } else if let Some(reports) =
         gpu_code::reported_ptx_failures(replay).filter(|_| gpu_code::ptx_compiler(replay, loaded) == PtxCompiler::Works)
     {
-        let (gpu, reports, build) = (gpu_name()?, reports.to_owned(), build_for_gpu(replay));
+        let (gpu, reports, build) = (gpu_name()?, reports.to_owned(), Box::new(build_for_gpu(replay)));
         (name(cuda.id), Cause::PtxFailuresReported { component, gpu, reports, build })
     } else if gpu_code::has_unlisted_code(replay) {
         (name(code.id), Cause::CodeNotListed { component })
@@ -208,15 +207,15 @@ fn release_text(version: CudaVersion) -> String {
 }
 
 /// Returns the build with a toolkit that compiles native code for the GPU of the node.
-fn build_for_gpu(replay: Replay<'_>) -> Box<BuildForGpu> {
+fn build_for_gpu(replay: Replay<'_>) -> BuildForGpu {
     let gpu = replay.host.gpu.as_ref();
     let row = gpu.and_then(|gpu| replay.knowledge.architecture(gpu.capability?));
-    Box::new(match (row, gpu) {
+    match (row, gpu) {
         (Some(row), Some(gpu)) => {
             BuildForGpu::Toolkit { gpu: gpu.name.clone(), first: release_text(row.first_toolkit) }
         }
         _ => BuildForGpu::AnyToolkit,
-    })
+    }
 }
 
 /// Returns why it is unknown whether a driver supports a GPU.

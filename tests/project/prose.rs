@@ -272,7 +272,7 @@ fn sources() -> Vec<(String, PathBuf)> {
             let name = path.strip_prefix(&root).expect("below src").to_string_lossy().into_owned();
             if path.is_dir() {
                 folders.push(path);
-            } else if name.ends_with(".rs") && !name.ends_with("tests.rs") {
+            } else if path.extension().is_some_and(|ending| ending == "rs") && !name.ends_with("tests.rs") {
                 files.push((name, path));
             }
         }
