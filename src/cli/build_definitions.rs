@@ -10,6 +10,7 @@ use crate::cli::text_file::{MAX_TEXT_BYTES, path_in_repository, read_command_lin
 use crate::dockerfile::builds::{BuildsError, DockerfileSource, ImageBuild};
 use crate::dockerfile::{EvaluateOptions, LazyDockerfile, builds};
 use crate::judge::PoolRestriction;
+use crate::model::note::Note;
 use crate::report::kinds::LocationKind;
 use crate::report::model::{InputError, Location, Region};
 use crate::text::source::{SourceId, SourceText, Sources, Span};
@@ -158,7 +159,7 @@ impl CommandInputs {
                     self.base_builds.insert(title.clone(), on);
                     self.add_target(&title, &path, source, dockerfile, options);
                     for subject in self.subjects.iter_mut().skip(before) {
-                        subject.notes.extend(one.notes.iter().cloned());
+                        subject.notes.extend(one.notes.iter().map(|note| Note::from(note.to_string())));
                         if !one.requested {
                             subject.only = Some(PoolRestriction::Pools(pools.to_vec()));
                             self.unrequested.insert(title.clone());
@@ -225,7 +226,7 @@ fn read_dockerfile(
             let dockerfile = LazyDockerfile::new(text.shared_text());
             return Ok((title.to_owned(), sources.add(text), dockerfile));
         }
-        DockerfileSource::Unknown(why) => return Err(why.clone()),
+        DockerfileSource::Unknown(why) => return Err(why.to_string()),
         DockerfileSource::Path(_) if !described.has_local_context() => {
             return Err(format!("its context `{}` is not a directory and is not read", described.context));
         }

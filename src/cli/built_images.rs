@@ -13,6 +13,7 @@ use crate::dockerfile::Dockerfile;
 use crate::extract;
 use crate::extract::DockerfileBuild;
 use crate::judge::{AnalysisSubject, SavedSubject, SubjectContent};
+use crate::model::note::Note;
 use crate::registry::{Platform, Puller};
 use crate::report::model::{InputError, OnPlatform};
 
@@ -94,7 +95,7 @@ fn read_built_image(
         failed(format!("cannot read its image {image}: {}", image_names::strip_name_prefix(&error.message, image)))
     })?;
     let (mut found, mut image_notes) =
-        (Vec::new(), vec![format!("inspected in {image}, which --built specifies as its image")]);
+        (Vec::new(), vec![Note::from(format!("inspected in {image}, which --built specifies as its image"))]);
     let mut faults = Vec::new();
     for one in &opened.images {
         let platform = one.config.platform.to_string();
@@ -109,7 +110,7 @@ fn read_built_image(
         };
         let target = extract::observe_built_image(recipe, one, seen).map_err(|error| failed(error.to_string()))?;
         let several = opened.images.len() > 1;
-        image_notes.extend(notes.into_iter().map(|note| if several { format!("{platform}: {note}") } else { note }));
+        image_notes.extend(notes.into_iter().map(|note| if several { note.on_platform(&platform) } else { note }));
         let extract::TargetObservations { seen, stage, stages, notes, .. } = target;
         found.push(OnPlatform { platform, stage, stages, notes, seen });
     }

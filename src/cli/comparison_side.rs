@@ -197,7 +197,7 @@ impl ComparisonSide {
                     replace_folder(&mut location.label);
                 }
             }
-            judged.inspected.notes.iter_mut().for_each(replace_folder);
+            judged.inspected.notes.iter_mut().for_each(|note| note.replace_path(folder, shown));
         }
         judged
     }

@@ -23,6 +23,7 @@ use crate::extract;
 use crate::extract::KnownBases;
 use crate::fleet::cluster::Start;
 use crate::judge::{AnalysisSubject, CachedTargetObservations, SubjectContent};
+use crate::model::note::Note;
 use crate::report::kinds::{LocationKind, SubjectKind};
 use crate::report::model::{InputError, Location, Region};
 use crate::text::source::{SourceText, Sources};
@@ -131,7 +132,7 @@ impl CommandInputs {
         sources: &mut Sources,
     ) {
         let before = self.subjects.len();
-        let notes: Vec<String> = reader.notes().collect();
+        let notes: Vec<Note> = reader.notes().map(Note::from).collect();
         let name = reader.path.display().to_string();
         if let Some(context) = reader.context {
             self.contexts.insert(name.clone(), context);
@@ -254,7 +255,7 @@ impl CommandInputs {
                 *files = found.with_source_ids(sources.append(texts));
                 *bases = Arc::clone(spliced.get(&subject.name).unwrap_or(known));
             }
-            subject.notes.extend(above.as_deref().map(inferred_context_note));
+            subject.notes.extend(above.as_deref().map(inferred_context_note).map(Note::from));
         }
     }
 

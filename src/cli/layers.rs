@@ -15,6 +15,7 @@ use crate::layer::{
     read_layer,
 };
 use crate::model::fact::Observations;
+use crate::model::note::Note;
 use crate::registry::{Layer, LayerBlobs, PullError, PullProblem, PulledImage};
 
 /// Largest number of layers read in parallel: each takes some MB of memory and a connection to the registry.
@@ -56,9 +57,9 @@ pub(crate) struct ImageLayers {
 
 impl ImageLayers {
     /// Returns the observations about the image, and notes on how much of it was inspected.
-    pub(crate) fn observations(&self, image: &PulledImage) -> (Observations, Vec<String>) {
+    pub(crate) fn observations(&self, image: &PulledImage) -> (Observations, Vec<Note>) {
         let (seen, mut notes) = extract::observe_layers(image, &self.tree, &self.missing);
-        notes.insert(0, self.summary.clone());
+        notes.insert(0, self.summary.clone().into());
         (seen, notes)
     }
 

@@ -24,6 +24,7 @@ use crate::fleet::{Fleet, Pool, cluster};
 use crate::judge::{AnalysisSubject, PoolRestriction, ReportDetail, SubjectContent};
 use crate::knowledge::Knowledge;
 use crate::model::fact::Observations;
+use crate::model::note::Note;
 use crate::model::reference::ImageReference;
 use crate::registry::{ImageSbom, ImageSource, LayerBlobs, OpenedImages, Platform, PullProblem, PulledImage, Puller};
 use crate::report::escape::escape_one_line;
@@ -265,7 +266,7 @@ impl ImageReader<'_> {
         self,
         image: &PulledImage,
         blobs: &LayerBlobs,
-    ) -> (Observations, Vec<String>, Vec<String>) {
+    ) -> (Observations, Vec<Note>, Vec<String>) {
         let read = self.read(image, blobs);
         let (seen, notes) = read.observations(image);
         (seen, notes, read.faults().to_vec())
@@ -302,9 +303,9 @@ enum ImageContents {
 
 impl ImageContents {
     /// Returns the observations and notes about an image with this configuration.
-    fn observations(&self, image: &PulledImage) -> (Observations, Vec<String>) {
+    fn observations(&self, image: &PulledImage) -> (Observations, Vec<Note>) {
         match self {
-            Self::Config(note) => (extract::observe_config(image), note.iter().cloned().collect()),
+            Self::Config(note) => (extract::observe_config(image), note.iter().cloned().map(Note::from).collect()),
             Self::Claims(claims) => extract::observe_sbom(image, claims),
             Self::Layers(stacked) => stacked.observations(image),
         }
@@ -351,7 +352,7 @@ impl InspectedImages {
             let platform = image.config.platform.to_string();
             let (seen, image_notes) = read.observations(&started(image));
             let several = self.list.len() > 1;
-            let named = |note: String| if several { format!("{platform}: {note}") } else { note };
+            let named = |note: Note| if several { note.on_platform(&platform) } else { note };
             notes.extend(image_notes.into_iter().map(named));
             list.push((platform, seen));
         }
@@ -651,10 +652,10 @@ fn subject_on_nodes(
     let mut placed =
         AnalysisSubject { name, only: Some(PoolRestriction::Nodes(workload.nodes.clone())), ..subject.clone() };
     if let Some(written) = workload.written.as_ref().filter(|_| workload.is_from_status) {
-        placed.notes.push(format!("{written} runs as {}, according to the status of the pod", workload.image));
+        placed.notes.push(format!("{written} runs as {}, according to the status of the pod", workload.image).into());
     }
     placed.start = workload.start;
-    placed.notes.extend(ignored_launch_note(fleet, workload.start));
+    placed.notes.extend(ignored_launch_note(fleet, workload.start).map(Note::from));
     note_missing_pool(&mut placed, fleet, knowledge);
     if let (Some(platform), SubjectContent::ByPlatform(list)) = (requested_platform(workload), &mut placed.content) {
         let is_it = |own: &str| own.parse().is_ok_and(|own| platform.accepts(&own));
@@ -662,7 +663,7 @@ fn subject_on_nodes(
             list.retain(|(own, _)| is_it(own));
             placed.images.retain(|image| is_it(&image.platform));
         } else {
-            placed.notes.push(format!("the file requests the image for {platform}, which does not exist"));
+            placed.notes.push(format!("the file requests the image for {platform}, which does not exist").into());
         }
     }
     if let SubjectContent::ByPlatform(list) = &mut placed.content {
@@ -695,9 +696,6 @@ fn ignored_launch_note(fleet: &Fleet, start: Start) -> Option<String> {
     })
 }
 
-/// The note of a subject whose required nodes no pool has.
-const NO_POOL_NOTE: &str = "not checked: no pool of the fleet has the nodes that it requires";
-
 /// Whether no pool has the nodes that a subject requires.
 pub(crate) fn has_no_matching_pool(subject: &AnalysisSubject, fleet: &Fleet, knowledge: Knowledge) -> bool {
     matches!(subject.only, Some(PoolRestriction::Nodes(_)))
@@ -706,8 +704,8 @@ pub(crate) fn has_no_matching_pool(subject: &AnalysisSubject, fleet: &Fleet, kno
 
 /// Adds a note if no pool has the nodes that a subject requires; a note from a saved report is removed first.
 pub(crate) fn note_missing_pool(subject: &mut AnalysisSubject, fleet: &Fleet, knowledge: Knowledge) {
-    subject.notes.retain(|note| note != NO_POOL_NOTE);
+    subject.notes.retain(|note| !note.is_no_pool());
     if has_no_matching_pool(subject, fleet, knowledge) {
-        subject.notes.insert(0, NO_POOL_NOTE.to_owned());
+        subject.notes.insert(0, Note::no_pool());
     }
 }

@@ -12,6 +12,7 @@ use crate::model::cause::Cause;
 use crate::model::fact::{
     Evidence, FactId, FactKey, InspectionDepth, Observations, ObservedBase, Origin, PrintedValue, ValueState,
 };
+use crate::model::note::Note;
 use crate::model::reference::ImageReference;
 use crate::registry::lock::{BaseMapping, LockedBaseImage};
 use crate::registry::{Platform, PulledImage, lock};
@@ -156,7 +157,7 @@ pub(super) fn observe_dockerfile_and_base<'a>(
     let options = EvaluateOptions { known_env, ..options.clone() };
     let mut target = observe_dockerfile(source, dockerfile, &options, shelf)?;
     if let Some(error) = bases.failed.get(&lock::reference_with_default_tag(&reference)) {
-        target.notes.push(format!("base `{reference}` was not read: {error}"));
+        target.notes.push(Note::not_read(&format!("base `{reference}`"), error));
     }
     // What a digest alone does not tell, a tag that stood for it does.
     if let (ObservedBase::Image(image, _), Some(tagged)) =
@@ -165,10 +166,12 @@ pub(super) fn observe_dockerfile_and_base<'a>(
     {
         image.clone_from(tagged);
         let tag = tagged.tag().unwrap_or_default();
-        target.notes.push(format!("base `{reference}` is read as tag {tag}, which has this digest in the lock file"));
+        target
+            .notes
+            .push(format!("base `{reference}` is read as tag {tag}, which has this digest in the lock file").into());
     }
     if let Some(known) = known.filter(|known| !known.origin.is_empty()) {
-        target.notes.push(format!("base `{reference}`: {}", known.origin));
+        target.notes.push(format!("base `{reference}`: {}", known.origin).into());
     }
     Ok((target, known))
 }

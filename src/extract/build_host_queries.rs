@@ -4,11 +4,11 @@
 use crate::build::Command;
 use crate::dockerfile::{RunForm, RunInstruction, VariableLookup};
 use crate::knowledge::{BuildProbeRow, Knowledge};
-use crate::model::fact::{BuildMachineQuery, Evidence, FactKey, Observations, Origin, PrintedValue, ValueState};
+use crate::model::fact::{
+    BuildMachineProperty, BuildMachineQuery, Evidence, FactKey, Observations, Origin, PrintedValue, ValueState,
+};
 use crate::text::source::SourceId;
 
-/// Kind of query that fails the build on a machine without a GPU, unless the shell tolerates the failure.
-const GPU_CHECK: &str = "gpu";
 /// Shell syntax with which a script continues after a failed command, or may skip the command.
 const FAILURE_TOLERANT_SYNTAX: &[&str] = &["|", ";", "set +e", "if ", "! "];
 /// Maximum length of a reported command, in characters.
@@ -38,18 +38,20 @@ pub(super) fn record_build_host_query(
     };
     let says = |row: &&BuildProbeRow| is_row_match(row, &text, &value);
     let Some(row) = std::iter::once(first).chain(rows).find(says) else { return };
-    if row.what == GPU_CHECK && (run.device || tolerates_failure(run)) {
+    let Ok(what) = row.what.parse::<BuildMachineProperty>() else { return };
+    // Without a GPU the build fails, unless the shell tolerates the failure.
+    if what == BuildMachineProperty::Gpu && (run.device || tolerates_failure(run)) {
         return;
     }
     let command_text: String = text.trim().chars().take(MAX_COMMAND_CHARS).collect();
     let evidence = Evidence::Leaf(vec![Origin::File { source, span: command.span }]);
     let fact = seen.facts.add(
         FactKey::BuildAsk,
-        Some(row.what),
+        Some(what.name()),
         ValueState::Known(PrintedValue::Text(command_text.clone())),
         evidence,
     );
-    seen.build_probes.push(BuildMachineQuery { what: row.what.to_owned(), command: command_text, fact });
+    seen.build_probes.push(BuildMachineQuery { what, command: command_text, fact });
 }
 
 /// Returns the command with its variable assignments in front, with a blank at either end.
@@ -104,6 +106,7 @@ mod tests {
     use crate::dockerfile::context::ContextFiles;
     use crate::dockerfile::{Dockerfile, EvaluateOptions};
     use crate::extract::observe_dockerfile;
+    use crate::model::fact::BuildMachineProperty;
     use crate::text::source::SourceId;
 
     /// Returns kind and command of the queries that these Dockerfile lines make.
@@ -117,7 +120,7 @@ mod tests {
         );
         let asks = target.expect("a stage").seen.build_probes;
         // The image has no uv and no conda, which is not the subject here.
-        let asks = asks.into_iter().filter(|ask| ask.what != "installer");
+        let asks = asks.into_iter().filter(|ask| ask.what != BuildMachineProperty::Installer);
         asks.map(|ask| format!("{}: {}", ask.what, ask.command)).collect()
     }
 

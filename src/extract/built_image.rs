@@ -14,6 +14,7 @@ use crate::extract::history::InstructionText;
 use crate::model::fact::{
     Evidence, FactEntry, FactId, FactKey, Observations, ObservedBase, Origin, history_field_prefix,
 };
+use crate::model::note::Note;
 use crate::model::package::IndexSelection;
 use crate::registry::PulledImage;
 use crate::text::source::SourceId;
@@ -326,7 +327,7 @@ impl LineAttribution<'_> {
     }
 
     /// Notes where the image differs from the Dockerfile.
-    fn note_differences(&self, known: Option<&KnownBase>, notes: &mut Vec<String>) {
+    fn note_differences(&self, known: Option<&KnownBase>, notes: &mut Vec<Note>) {
         let mut found: Vec<String> = Vec::new();
         let mut others = self.foreign_steps();
         if let Some((_, step)) = others.next() {
@@ -365,7 +366,7 @@ impl LineAttribution<'_> {
         let without = runs().filter(|(at, _)| !self.made_by.contains(&Some(*at))).count();
         if self.first.is_none() && !self.instructions.is_empty() {
             let why = "so only the names of variables and packages identify lines";
-            notes.push(format!("no step in the history of the image comes from the Dockerfile, {why}"));
+            notes.push(format!("no step in the history of the image comes from the Dockerfile, {why}").into());
         } else if without > 0 {
             found.push(format!("{without} of {} RUN lines have no step in its history", runs().count()));
         }
@@ -376,7 +377,7 @@ impl LineAttribution<'_> {
         found.truncate(MAX_DIFFERENCES);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let list = found.join("; ");
-        notes.push(format!("the image was not built from this version of the Dockerfile: {list}{more}"));
+        notes.push(format!("the image was not built from this version of the Dockerfile: {list}{more}").into());
     }
 }
 

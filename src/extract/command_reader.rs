@@ -22,6 +22,7 @@ use crate::install::{OpenedFile, TargetMachine};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::Observations;
+use crate::model::note::Note;
 use crate::model::package::{PackageVersion, public_version};
 use crate::shell::ShellFiles;
 use crate::text::source::SourceId;
@@ -116,7 +117,7 @@ pub(super) struct CommandReader<'a> {
     pub(super) tree: StageFileTree<'a>,
     pub(super) machine: TargetMachine<'a>,
     pub(super) seen: &'a mut Observations,
-    pub(super) notes: &'a mut Vec<String>,
+    pub(super) notes: &'a mut Vec<Note>,
     pub(super) state: &'a mut StageState,
     /// The text that contains the current commands.
     pub(super) source: SourceId,

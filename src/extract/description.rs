@@ -11,9 +11,9 @@ use crate::extract::{env_templates, gpu_dependencies, start_commands};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{
-    BuildMachineQuery, CompatNote, EnvTemplate, Evidence, FactId, FactKey, FileKind, InspectionDepth, Observations,
-    ObservedBase, ObservedFile, ObservedGpuCode, ObservedLibraryDependencies, Origin, PrintedValue, REMOVED_BY_COMMAND,
-    UnknownCodeKind, ValueState,
+    BuildMachineProperty, BuildMachineQuery, CompatNote, EnvTemplate, Evidence, FactId, FactKey, FileKind,
+    InspectionDepth, Observations, ObservedBase, ObservedFile, ObservedGpuCode, ObservedLibraryDependencies, Origin,
+    PrintedValue, REMOVED_BY_COMMAND, UNNAMED_LIST, UnknownCodeKind, ValueState,
 };
 use crate::model::package::{
     IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage, Requirement,
@@ -200,7 +200,7 @@ impl DescriptionReader {
         let supply = || "add it to the image description".to_owned();
         if let Some(reason) = &description.packages.unread {
             let why = Cause::recorded(reason.value.as_str(), supply());
-            self.add_fact(FactKey::Requirements, Some("more packages"), ValueState::Unknown(why), reason.span);
+            self.add_fact(FactKey::Requirements, Some(UNNAMED_LIST), ValueState::Unknown(why), reason.span);
         }
         for number in &description.packages.unknown_wheels {
             let why = Cause::UnknownWheels;
@@ -213,8 +213,8 @@ impl DescriptionReader {
         self.seen.base_changes.upgrading_dependencies = numbers(&description.packages.upgrading_dependencies);
         self.seen.base_changes.reinstalling = numbers(&description.packages.reinstalling);
         if let Some(command) = &description.packages.by_driver {
-            let what = BuildMachineQuery::SELECTS_BY_DRIVER.to_owned();
-            let fact = self.add_text_fact(FactKey::BuildAsk, Some(&what), &command.value, command.span);
+            let what = BuildMachineProperty::Variant;
+            let fact = self.add_text_fact(FactKey::BuildAsk, Some(what.name()), &command.value, command.span);
             self.seen.build_probes.push(BuildMachineQuery { what, command: command.value.clone(), fact });
         }
     }
@@ -633,7 +633,7 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
         || !seen.base_changes.upgrading_dependencies.is_empty()
         || !seen.base_changes.reinstalling.is_empty()
         || !seen.packages.iter().filter(chosen).all(simple);
-    let by_driver = seen.build_probes.iter().find(|ask| ask.what == BuildMachineQuery::SELECTS_BY_DRIVER);
+    let by_driver = seen.build_probes.iter().find(|ask| ask.what == BuildMachineProperty::Variant);
     let mut found = DescribedPackages {
         other_python: seen.other_python,
         by_driver: by_driver.map(|ask| spanned_text(&ask.command)),

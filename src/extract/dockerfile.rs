@@ -20,6 +20,7 @@ use crate::model::cause::Cause;
 use crate::model::fact::{
     Evidence, FactId, FactKey, FileKind, InspectionDepth, Observations, ObservedBase, Origin, PrintedValue, ValueState,
 };
+use crate::model::note::Note;
 use crate::model::reference::ImageReference;
 use crate::text::source::{SourceId, Span};
 
@@ -33,7 +34,7 @@ pub struct TargetObservations {
     /// Numbers of the stages that it is built from, itself last.
     pub stages: Vec<usize>,
     /// What was left out.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Whether the observations may differ on another platform; if not, they hold on every platform.
     pub of_platform: bool,
 }
@@ -149,7 +150,7 @@ impl TargetReader<'_> {
         for stage in dockerfile.leaf_stages().into_iter().filter(|stage| !built_on(stage)) {
             let Some(stage) = dockerfile.stages.get(stage) else { continue };
             let name = stage.name.clone().unwrap_or_else(|| stage.index.to_string());
-            self.notes.push(format!("stage `{name}` is not checked; select it with `--target {name}`"));
+            self.notes.push(format!("stage `{name}` is not checked; select it with `--target {name}`").into());
         }
     }
 
@@ -163,7 +164,7 @@ impl TargetReader<'_> {
             of_loader = spared.env.iter().collect();
             templates.remove(LOADER_PATH);
             templates.extend(spared.templates.clone());
-            self.notes.push(spared.note.clone());
+            self.notes.push(spared.note.clone().into());
         }
         self.seen.base_changes.env_templates = templates;
         sets.extend(of_loader);
@@ -221,7 +222,7 @@ impl TargetReader<'_> {
         let at = ProgramStart { folder: evaluated.folder.as_ref(), programs: &programs, linked_programs };
         let notes =
             active_python::drop_invisible_frameworks(&mut self.seen, &self.state.homes, at, own_torch, knowledge);
-        self.notes.extend(notes);
+        self.notes.extend(notes.into_iter().map(Note::from));
     }
 
     /// Records the arguments of an ENTRYPOINT or CMD as a fact.

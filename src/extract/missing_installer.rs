@@ -14,7 +14,9 @@ use crate::extract::command_step::CommandStep;
 use crate::extract::stage_files::absolute_path;
 use crate::install::python_version_of_program;
 use crate::knowledge::ImageInstallersRow;
-use crate::model::fact::{BuildMachineQuery, Evidence, FactKey, Origin, PrintedValue, ValueState};
+use crate::model::fact::{
+    BuildMachineProperty, BuildMachineQuery, Evidence, FactKey, Origin, PrintedValue, ValueState,
+};
 
 /// Installers of system packages.
 const SYSTEM_INSTALLERS: &[&str] = &["apk", "apt", "apt-get", "dnf", "microdnf", "yum"];
@@ -69,9 +71,9 @@ pub(super) fn record_missing_installer(
     if certain {
         let state = ValueState::Known(PrintedValue::Text(name.to_owned()));
         let evidence = Evidence::Leaf(vec![Origin::File { source: reader.source, span: word.span }]);
-        let what = BuildMachineQuery::MISSING_INSTALLER;
-        let fact = reader.seen.facts.add(FactKey::BuildAsk, Some(what), state, evidence);
-        reader.seen.build_probes.push(BuildMachineQuery { what: what.to_owned(), command: name.to_owned(), fact });
+        let what = BuildMachineProperty::Installer;
+        let fact = reader.seen.facts.add(FactKey::BuildAsk, Some(what.name()), state, evidence);
+        reader.seen.build_probes.push(BuildMachineQuery { what, command: name.to_owned(), fact });
     }
 }
 
@@ -258,7 +260,7 @@ mod tests {
     use crate::dockerfile::{Dockerfile, EvaluateOptions};
     use crate::extract::observe_dockerfile;
     use crate::knowledge::Knowledge;
-    use crate::model::fact::BuildMachineQuery;
+    use crate::model::fact::BuildMachineProperty;
     use crate::text::source::SourceId;
 
     /// Returns the missing installers of a Dockerfile.
@@ -269,7 +271,7 @@ mod tests {
         let options = EvaluateOptions::new(Knowledge::built_in());
         let target = observe_dockerfile(SourceId(0), &dockerfile, &options, &ContextFiles::default()).expect("a stage");
         let asks = target.seen.build_probes.into_iter();
-        asks.filter(|ask| ask.what == BuildMachineQuery::MISSING_INSTALLER).map(|ask| ask.command).collect()
+        asks.filter(|ask| ask.what == BuildMachineProperty::Installer).map(|ask| ask.command).collect()
     }
 
     #[test]

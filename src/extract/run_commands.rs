@@ -26,6 +26,7 @@ use crate::model::fact::{
     Evidence, FactId, FactKey, Observations, ObservedGpuCode, Origin, PrintedValue, UnknownCodeKind,
     ValueState as FactState,
 };
+use crate::model::note::Note;
 use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
 use crate::shell::{SCRIPT_FILE_VARIABLE, wrapped_program_index};
 use crate::text::source::{SourceId, Span};
@@ -74,12 +75,7 @@ struct CommandInstalls {
 }
 
 /// Reads every RUN in order, adding and removing packages in `seen`; what could not be read becomes a note.
-pub(super) fn read_runs(
-    inputs: RunInputs<'_>,
-    done: &mut StageState,
-    seen: &mut Observations,
-    notes: &mut Vec<String>,
-) {
+pub(super) fn read_runs(inputs: RunInputs<'_>, done: &mut StageState, seen: &mut Observations, notes: &mut Vec<Note>) {
     let RunInputs { dockerfile, evaluated, runs, options, source, shelf, looks } = inputs;
     let machine = if options.platform.split('/').nth(1) == Some("arm64") { "aarch64" } else { "x86_64" };
     let machine = TargetMachine::with_read_flag(machine, &looks.machine);
@@ -181,7 +177,7 @@ impl CommandReader<'_> {
         });
         if cut.contains(&true) {
             let cause = Cause::TooManyPackages { packages: MAX_PACKAGES_PER_COMMAND, variants: MAX_REPEATS };
-            self.add_note(format!("a command installs unknown packages: {cause}"));
+            self.add_note(Note::unknown_packages(&cause));
             self.record_unknown_packages(&[], cause, tag, span);
         }
     }
@@ -353,7 +349,7 @@ impl CommandReader<'_> {
         let before = self.seen.base_changes.unknown_wheels.len();
         for (word, span) in &found.unresolved {
             if let ExpandedText::Unresolved { names, reason } = word {
-                self.add_note(format!("a command installs unknown packages: {reason}"));
+                self.add_note(Note::unknown_packages(reason));
                 if !install::is_system_package_command(command) {
                     self.record_unknown_packages(names, (**reason).clone(), tag.as_deref(), *span);
                 }
@@ -499,7 +495,7 @@ impl CommandReader<'_> {
             }
         };
         if depth >= MAX_SCRIPT_DEPTH || self.state.scripts >= MAX_SCRIPTS {
-            self.add_note(format!("{path} was not read: the scripts are nested too deeply"));
+            self.add_note(Note::not_read(path, Cause::ScriptsTooDeep));
             return true;
         }
         let opened = match self.open_image_file("", path, run) {
@@ -510,7 +506,7 @@ impl CommandReader<'_> {
                 if is_shell_script(path) {
                     self.seen.base_changes.unread_commands.push(self.seen.commands);
                     self.record_unread_script(path, &why, command.span);
-                    self.add_note(format!("{path} was not read: {why}"));
+                    self.add_note(Note::not_read(path, &why));
                 }
                 return false;
             }
@@ -635,7 +631,7 @@ impl CommandReader<'_> {
         let folder = front.rsplit_once('/').map_or("", |(folder, _)| folder);
         let below = (!front.is_empty()).then(|| absolute_path(&self.folder, folder));
         if self.tree.may_copy_file(run, below.as_deref(), name) {
-            self.add_note(format!("{written} was not read: {reason}"));
+            self.add_note(Note::not_read(written, reason));
             self.seen.base_changes.unread_commands.push(self.seen.commands);
             self.record_unread_script(written, reason, span);
         }
@@ -649,7 +645,7 @@ impl CommandReader<'_> {
             invocation.file.as_ref().map_or_else(|| makefile::DEFAULT_NAMES.to_vec(), |file| vec![file]);
         let Some(opened) = named.iter().find_map(|name| self.open_image_file(&folder, name, run).ok()) else { return };
         if depth >= MAX_SCRIPT_DEPTH || self.state.scripts >= MAX_SCRIPTS {
-            return self.add_note(format!("{} was not read: the scripts are nested too deeply", opened.path));
+            return self.add_note(Note::not_read(&opened.path, Cause::ScriptsTooDeep));
         }
         self.state.scripts += 1;
         let environment = |name: &str| makefile::make_environment_value(name, command, run);

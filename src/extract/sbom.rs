@@ -8,11 +8,12 @@ use crate::extract::image_config::observe_config;
 use crate::extract::layers::is_gpu_relevant;
 use crate::model::cause::Cause;
 use crate::model::fact::{Evidence, FactKey, InspectionDepth, Observations, Origin, PrintedValue, ValueState};
+use crate::model::note::Note;
 use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
 use crate::registry::{ImageSbom, PulledImage, SbomPackage};
 
 /// Combines the configuration of an image with the packages of its SBOM, and returns the notes for the report.
-pub fn observe_sbom(image: &PulledImage, claims: &ImageSbom) -> (Observations, Vec<String>) {
+pub fn observe_sbom(image: &PulledImage, claims: &ImageSbom) -> (Observations, Vec<Note>) {
     let mut seen = observe_config(image);
     seen.depth = InspectionDepth::Sbom;
     // The last word of a build is what its list claims.
@@ -49,7 +50,7 @@ pub fn observe_sbom(image: &PulledImage, claims: &ImageSbom) -> (Observations, V
         "packages are taken from the SBOM of the image ({digest}): {all} {packages}, {known} of them {concern} a \
             GPU; layers were not read"
     );
-    (seen, vec![note])
+    (seen, vec![note.into()])
 }
 
 /// Returns manager and name of a listed package, by its package URL if it has one: `pkg:pypi/torch@2.6.0`,

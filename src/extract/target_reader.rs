@@ -9,6 +9,7 @@ use crate::extract::run_commands;
 use crate::extract::stage_files::StageLookups;
 use crate::model::cause::Cause;
 use crate::model::fact::{Evidence, FactKey, Observations, Origin, PrintedValue, ValueState};
+use crate::model::note::Note;
 use crate::text::source::{SourceId, Span};
 
 /// Reads one target of a Dockerfile and collects its observations.
@@ -18,7 +19,7 @@ pub(super) struct TargetReader<'a> {
     pub(super) options: &'a EvaluateOptions,
     pub(super) shelf: &'a dyn ContextReader,
     pub(super) seen: Observations,
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Note>,
     /// What the commands of the current stage leave for later ones.
     pub(super) state: StageState,
     /// What was looked for in other stages.
@@ -42,7 +43,7 @@ impl TargetReader<'_> {
     pub(super) fn note_skipped_part(&mut self, reason: Cause, span: Option<Span>) {
         self.state.unknown_additions = UnknownAdditions::Files;
         let cause = Cause::BuildInstallsUnknown { because: Box::new(reason) };
-        let note = cause.reason();
+        let note = Note::from(cause.reason());
         if self.notes.contains(&note) {
             return;
         }

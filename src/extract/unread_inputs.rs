@@ -12,7 +12,8 @@ use crate::install;
 use crate::install::RequirementFile;
 use crate::knowledge::Knowledge;
 use crate::model::cause::{Cause, ListEffect, UnknownWords, UnreadFile};
-use crate::model::fact::{Evidence, FactId, FactKey, ObservedBase, Origin, PrintedValue, ValueState};
+use crate::model::fact::{Evidence, FactId, FactKey, ObservedBase, Origin, PrintedValue, UNNAMED_WORDS, ValueState};
+use crate::model::note::Note;
 use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
 use crate::text::source::{SourceId, Span};
 
@@ -65,7 +66,7 @@ impl CommandReader<'_> {
     /// index.
     pub(super) fn record_unknown_packages(&mut self, names: &[String], because: Cause, tag: Option<&str>, span: Span) {
         let variable = names.first().cloned();
-        let what = variable.as_ref().map_or_else(|| "words of a command".to_owned(), |name| format!("${name}"));
+        let what = variable.as_ref().map_or_else(|| UNNAMED_WORDS.to_owned(), |name| format!("${name}"));
         let words = UnknownWords { variable, tag: tag.map(str::to_owned), because: Box::new(because) };
         self.add_unread_packages(&what, Cause::UnknownPackages { words }, span);
     }
@@ -73,7 +74,7 @@ impl CommandReader<'_> {
     /// Records once that further commands are not read.
     pub(super) fn record_skipped_commands(&mut self, command: &Command, reason: &Cause) {
         self.state.unknown_additions = UnknownAdditions::Files;
-        let note = format!("a build installs unknown packages: {reason}");
+        let note = Note::from(format!("a build installs unknown packages: {reason}"));
         if !self.notes.contains(&note) {
             self.record_unknown_packages(&[], reason.clone(), None, command.span);
             self.add_note(note);
@@ -89,7 +90,7 @@ impl CommandReader<'_> {
             (false, Some(tag)) => ListEffect::InstallsFrom(tag.to_owned()),
         };
         let because = file.why.clone().unwrap_or(Cause::NotRead);
-        let note = Cause::file_not_read(path, because.clone()).reason();
+        let note = Note::not_read(path, &because);
         let unread = UnreadFile { path: path.to_owned(), because: Box::new(because) };
         let why = Cause::ListNotRead { file: unread, effect };
         if self.notes.contains(&note) {
@@ -237,7 +238,8 @@ impl CommandReader<'_> {
     }
 
     /// Adds a note, unless it is already present.
-    pub(super) fn add_note(&mut self, note: String) {
+    pub(super) fn add_note(&mut self, note: impl Into<Note>) {
+        let note = note.into();
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
@@ -251,7 +253,7 @@ impl CommandReader<'_> {
         }
         let first = command.words.first().and_then(Word::known).unwrap_or_default();
         let place = first.rsplit_once("/bin/").map_or("an environment", |(place, _)| place);
-        self.add_note(format!("{place} was not read: it was packed outside of the build"));
+        self.add_note(Note::not_read(place, "it was packed outside of the build"));
         self.add_unread_packages(place, Cause::PackedElsewhere { place: place.to_owned() }, command.span);
     }
 }

@@ -10,6 +10,7 @@ use crate::fix::search::search_fixes;
 use crate::fix::search_resources::SearchResources;
 use crate::fix::{FixSearchResult, ProposedChange, TestedFix, ThreadBudget};
 use crate::judge::{AnalysisSettings, AnalysisSubject, FleetHosts};
+use crate::model::note::Note;
 use crate::report::finding_groups::is_about_unknown_verdict;
 use crate::report::kinds::{ChangeKind, FindingSeverity, FixSafety};
 use crate::report::model;
@@ -69,7 +70,7 @@ pub fn add_fixes(
     let mut looked = run_searches(&selected_parts, judged, subject, settings, hosts, crew);
     if let Some(found) = attach_fixes_to_errors(judged, &mut looked, settings) {
         add_incomplete_search_note(judged, found.cut);
-        judged.inspected.notes.extend(judged.split.clone());
+        judged.inspected.notes.extend(judged.split.clone().map(Note::from));
     }
     if let Some(mut found) = looked.open {
         found.tried.truncate(MAX_FIXES_PER_OPEN_FINDING);
@@ -184,7 +185,7 @@ fn attach_drivers(judged: &mut model::Subject, found: &FixSearchResult, drivers:
 /// Adds a note to the report if not every possible fix was evaluated.
 fn add_incomplete_search_note(judged: &mut model::Subject, cut: bool) {
     if cut {
-        judged.inspected.notes.push("not every possible fix was tried: there are too many".to_owned());
+        judged.inspected.notes.push("not every possible fix was tried: there are too many".into());
     }
 }
 

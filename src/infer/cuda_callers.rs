@@ -6,8 +6,8 @@ use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{
-    Component, CudaUsage, Derivation, Evidence, FactId, FactKey, Facts, InspectionDepth, Observations,
-    ObservedLibraryDependencies, ValueState,
+    Component, CudaUsage, Derivation, Evidence, FactEntry, FactId, FactKey, Facts, InspectionDepth, Observations,
+    ObservedLibraryDependencies, UNNAMED_LIST, ValueState,
 };
 use crate::model::package::{ObservedPackage, PackageManager};
 
@@ -66,18 +66,16 @@ const FALSE_VALUES: &[&str] = &["", "-1", "0", "false", "no", "none", "off"];
 
 /// Returns a placeholder component for everything that an unread package list installs, if something mentions a GPU.
 pub(super) fn component_for_unread_lists(facts: &mut Facts, seen: &Observations, name: &str) -> Option<Component> {
-    let lists: Vec<(FactId, Cause)> = seen
-        .facts
-        .iter()
-        .filter_map(|(id, entry)| match (entry.key, &entry.state) {
-            (FactKey::Requirements, ValueState::Unknown(why)) => Some((id, why.clone())),
-            _ => None,
-        })
-        .collect();
-    let passed = || seen.base_changes.unread.files.iter();
-    let file = passed().find(|why| mentions_gpu(&why.reason()));
+    let unread_list = |(id, entry): (FactId, &FactEntry)| match (entry.key, &entry.state) {
+        (FactKey::Requirements, ValueState::Unknown(why)) => {
+            Some((id, why.clone(), may_be_for_gpus(entry.subject.as_deref(), why)))
+        }
+        _ => None,
+    };
+    let lists: Vec<(FactId, Cause, bool)> = seen.facts.iter().filter_map(unread_list).collect();
+    let file = seen.base_changes.unread.files.iter().find(|why| may_be_for_gpus(None, why));
     let Some(first) = lists.first() else { return component_for_unread_files(facts, seen, name, file) };
-    let gpu_list = lists.iter().find(|(_, why)| mentions_gpu(&why.reason()));
+    let gpu_list = lists.iter().find(|(.., for_gpus)| *for_gpus);
     let variable = gpu_variable(seen);
     let package = seen.packages.iter().find(|package| mentions_gpu(&package.requirement.name));
     let ask = seen.build_probes.first();
@@ -85,12 +83,24 @@ pub(super) fn component_for_unread_lists(facts: &mut Facts, seen: &Observations,
     if gpu_list.is_none() && gpu_hint.is_none() {
         return None;
     }
-    let (list, why) = gpu_list.unwrap_or(first);
+    let (list, why, _) = gpu_list.unwrap_or(first);
     let from: Vec<FactId> = std::iter::once(*list).chain(gpu_hint).collect();
     let evidence = || Evidence::Derived { by: Derivation::Resolution, from: from.clone(), row: None };
     let cuda = add_unknown_fact(facts, FactKey::ComponentCuda, Some(name), why.clone(), evidence());
     let code = add_unknown_fact(facts, FactKey::ComponentCode, Some(name), why.clone(), evidence());
     Some(Component { anonymous: true, ..Component::new_core(name, cuda, code, CUDA_RUNTIME_ERROR_CODES) })
+}
+
+/// Whether names in the cause of an unread list or file mention a GPU, or may do so because nothing is known of them.
+fn may_be_for_gpus(list: Option<&str>, why: &Cause) -> bool {
+    let list = list.filter(|list| *list != UNNAMED_LIST);
+    match why {
+        Cause::CopiedLibraries => true,
+        _ => match (why.names(), list) {
+            (None, None) => true,
+            (names, _) => names.into_iter().flatten().chain(list).any(mentions_gpu),
+        },
+    }
 }
 
 /// Returns the first environment variable that mentions a GPU.

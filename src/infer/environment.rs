@@ -89,7 +89,7 @@ pub(super) fn infer_environment(facts: &mut Facts, seen: &Observations, build: &
 
 /// Returns the same reason, with the name of the variable that it is about.
 fn name_variable_in_cause(name: &str, why: &Cause) -> Cause {
-    if why.names(name) {
+    if why.names_variable(name) {
         return why.clone();
     }
     Cause::EnvValue { name: name.to_owned(), because: Box::new(why.clone()) }

@@ -12,8 +12,8 @@ use crate::infer::{
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{
-    BuildMachineQuery, CONTAINER_COMPONENT, Component, ComponentRole, Derivation, Evidence, FactKey, Facts, ImageFacts,
-    InspectionDepth, Observations, ValueState,
+    BuildMachineProperty, CONTAINER_COMPONENT, Component, ComponentRole, Derivation, Evidence, FactKey, Facts,
+    ImageFacts, InspectionDepth, Observations, ValueState,
 };
 use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
 
@@ -122,7 +122,7 @@ fn infer_build_facts(
         || env.with_prefix("NVIDIA_").any(|(_, fact)| fact.known().is_some())
         || driver_libraries.known().is_some()
         || compat.known().is_some()
-        || seen.build_probes.iter().any(|ask| ask.what == BuildMachineQuery::SELECTS_BY_DRIVER);
+        || seen.build_probes.iter().any(|ask| ask.what == BuildMachineProperty::Variant);
     let callers = cuda_callers::detect_cuda_callers(seen, &components, knowledge);
     let unread = if gpu_content {
         None

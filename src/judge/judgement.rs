@@ -19,6 +19,7 @@ use crate::judge::{
     FleetHosts, InferenceCache, facts, findings, location, open_verdict_findings, other_processor, saved, verdict,
 };
 use crate::knowledge::Knowledge;
+use crate::model::cause::Cause;
 use crate::replay::ImprovementGoals;
 use crate::report::kinds::SubjectKind;
 use crate::report::model;
@@ -169,9 +170,9 @@ fn judge_with_inference(
     for (((_, pool), tried), shared) in pools.iter().zip(&tried).zip(&mut shared) {
         match tried.verdicts(&builds, knowledge, shared) {
             PoolJudgement::NoHost => {
-                let verdict = verdict::no_host_verdict(&pool.name.value, day);
-                hostless.extend(open_verdict_findings::no_host_finding(pool, &verdict, places, settings, &mut orders));
-                report.verdicts.push(verdict);
+                let cause = day.map_or(Cause::NoToolkitWithMode, |day| Cause::NoToolkitWithModeUntil { day });
+                report.verdicts.push(verdict::no_host_verdict(&pool.name.value, &cause));
+                hostless.extend(open_verdict_findings::no_host_finding(pool, &cause, places, settings, &mut orders));
             }
             PoolJudgement::NoContent(own) => {
                 report.verdicts.push(verdict::not_applicable_verdict(&pool.name.value, own));

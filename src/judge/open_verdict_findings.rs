@@ -8,14 +8,13 @@ use crate::judge::scope::NoticeScope;
 use crate::judge::suppression::SuppressionState;
 use crate::judge::verdict::{OpenVerdict, UnknownReason, missing_for_verdict};
 use crate::judge::{AnalysisSettings, rule_settings};
-use crate::model::cause::Explanation;
+use crate::model::cause::Cause;
 use crate::model::fact::{FactId, FactKey, ImageFacts, PrintedValue, ValueState};
 use crate::replay::explanations::{FailureExplanation, POOLS_PLACEHOLDER, explain_failures};
 use crate::replay::{
     Basis, HostResult, ReplayFailure, StartRoute, StartupResult, StartupVerdict, StepResult, pool_field_value,
 };
 use crate::report::kinds::LocationKind;
-use crate::report::model;
 use crate::report::model::{Finding, Location};
 use crate::rules::{Notice, Severity};
 
@@ -88,7 +87,7 @@ pub(super) fn collect_open_findings(
 /// Returns the finding on a pool that no host matches.
 pub(super) fn no_host_finding(
     pool: &Pool,
-    verdict: &model::Verdict,
+    cause: &Cause,
     places: LocationBuilder<'_>,
     settings: AnalysisSettings<'_>,
     orders: &mut SuppressionState<'_>,
@@ -98,9 +97,7 @@ pub(super) fn no_host_finding(
     if orders.suppresses(Notice::Undetermined.name(), Some(&pool.name.value), &locations) {
         return None;
     }
-    let help = verdict.missing.iter().map(|gap| gap.supply.as_str()).collect::<Vec<_>>().join("; ");
-    let reason = verdict.message.strip_prefix("unknown: ").unwrap_or(&verdict.message).to_owned();
-    let opened = OpenVerdict::Reasons(vec![UnknownReason { why: Explanation::plain(reason), supply: help }]);
+    let opened = OpenVerdict::Reasons(vec![UnknownReason { why: cause.explain(), supply: cause.remedy() }]);
     let (notice, help, pools) = (Notice::Undetermined, String::new(), vec![pool.name.value.clone()]);
     let severity =
         rule_settings::configured_severity(settings.book.notice_page(notice)?, Some(&pool.name.value), settings);

@@ -9,6 +9,7 @@ use crate::extract;
 use crate::judge::subject::{find_platform, is_same_platform};
 use crate::judge::{AnalysisSubject, SubjectContent};
 use crate::model::fact::Observations;
+use crate::model::note::Note;
 use crate::report::model::OnPlatform;
 
 /// What was read from a Dockerfile in addition to its facts.
@@ -18,7 +19,7 @@ pub(super) struct DockerfileSummary {
     pub(super) stage: Option<String>,
     /// Indices of the stages that it is built from.
     pub(super) stages: Vec<usize>,
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Note>,
     /// Whether it is the same on every platform.
     pub(super) platform_independent: bool,
 }
@@ -61,7 +62,9 @@ pub(super) fn observe_platform<'a>(
             let one = saved.for_platform(platform)?;
             let (stage, stages, mut notes) = (one.stage.clone(), one.stages.clone(), one.notes.clone());
             if saved.dockerfile.is_some() && one.platform != platform {
-                notes.push(format!("the report has no entry for {platform}; the entry for {} is used", one.platform));
+                notes.push(
+                    format!("the report has no entry for {platform}; the entry for {} is used", one.platform).into(),
+                );
             }
             *summary = DockerfileSummary { stage, stages, notes, platform_independent: false };
             Some(Cow::Borrowed(&one.seen))

@@ -15,6 +15,7 @@ use crate::fleet::settings::InputSettings;
 use crate::judge::CachedTargetObservations;
 use crate::knowledge::Knowledge;
 use crate::model::fact::{ImageFacts, InspectionDepth, Observations};
+use crate::model::note::Note;
 use crate::report::kinds::SubjectKind;
 use crate::report::model;
 use crate::report::model::OnPlatform;
@@ -86,7 +87,7 @@ pub struct AnalysisSubject {
     /// The images that the name refers to, one per platform.
     pub images: Vec<model::ImageOf>,
     /// What the reader left out, with locations.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Day as of which the tables are read, unless the run sets it.
     pub as_of: Option<Date>,
     /// The pools to which it is restricted; `None` to follow the fleet file.

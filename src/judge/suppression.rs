@@ -11,6 +11,7 @@ use crate::judge::rule_settings::SettingsSuppression;
 use crate::judge::scope::NoticeScope;
 use crate::judge::{AnalysisSettings, AnalysisSubject, PoolRestriction, SubjectContent, rule_settings};
 use crate::knowledge::Knowledge;
+use crate::model::note::Note;
 use crate::report::kinds::{FindingSeverity, LocationKind};
 use crate::report::model::{Finding, Location, OnPlatform};
 use crate::rules::{Notice, PageKind, Persona, RuleBook};
@@ -31,7 +32,7 @@ pub(super) struct SuppressionState<'a> {
     /// Text index, comment index and index in its list of rules.
     used_file_comments: BTreeSet<(usize, usize, usize)>,
     /// Suppressed findings with the reason for each.
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Note>,
 }
 
 /// Whether the names or labels of all pools decide where a subject runs.
@@ -106,8 +107,8 @@ impl<'a> SuppressionState<'a> {
 
     /// Adds a note unless it is there already.
     fn add_note(&mut self, note: &str) {
-        if !self.notes.iter().any(|known| known == note) {
-            self.notes.push(note.to_owned());
+        if !self.notes.iter().any(|known| known.line() == note) {
+            self.notes.push(note.into());
         }
     }
 

@@ -1,13 +1,11 @@
 //! Verdicts for the report: the deciding scenario, what is missing for an open verdict, and how to supply it.
 
-use jiff::civil::Date;
-
 use crate::fleet::{Pool, PoolField};
 use crate::judge::facts::{report_fact_id, report_row_id};
 use crate::judge::{AnalysisSettings, PlatformBuild};
 use crate::knowledge::Knowledge;
 use crate::model::cause::{Cause, Explanation};
-use crate::model::fact::{ComponentRole, Confidence, FactKey, PrintedValue, ValueState};
+use crate::model::fact::{ComponentRole, Confidence, FactKey, PrintedValue, UNNAMED_WORDS, ValueState};
 use crate::model::outcome::Outcome;
 use crate::replay::{
     Basis, HostResult, ReplayFailure, StartStep, StartupResult, StartupVerdict, StepRecord, StepResult, deciding_facts,
@@ -15,18 +13,16 @@ use crate::replay::{
 };
 use crate::report::kinds::{StepStatus, VerdictKind};
 use crate::report::model;
+use crate::report::phrases::unused_gpu_message;
 
 /// Returns the verdict on a subject without GPU content, for another processor, or without readable content.
 pub(super) fn not_applicable_verdict(pool: &str, builds: &[PlatformBuild]) -> model::Verdict {
     if let Some(why) =
         builds.iter().filter(|build| build.image.gpu_content).find_map(|build| build.other_processor.as_ref())
     {
-        return verdict_without_scenarios(
-            pool,
-            VerdictKind::NotApplicable,
-            format!("no GPU is used: {why}"),
-            Vec::new(),
-        );
+        let message = unused_gpu_message(why);
+        let verdict = verdict_without_scenarios(pool, VerdictKind::NotApplicable, message, Vec::new());
+        return model::Verdict { unused_gpu: Some(why.clone()), ..verdict };
     }
     let unread = builds.iter().any(|build| build.image.base_cuda.is_unknown());
     let files = unread_files(builds);
@@ -41,11 +37,9 @@ pub(super) fn not_applicable_verdict(pool: &str, builds: &[PlatformBuild]) -> mo
 }
 
 /// Returns the verdict on a pool that no host of the knowledge tables matches.
-pub(super) fn no_host_verdict(pool: &str, day: Option<Date>) -> model::Verdict {
-    let until = day.map_or_else(String::new, |day| format!(" until {day}"));
-    let message = format!("unknown: no version of the container toolkit{until} has the `mode` of the pool");
-    let supply = "set `toolkit` of the pool to the version of its nodes, or leave `mode` out".to_owned();
-    let missing = model::Missing { key: PoolField::Toolkit.name().to_owned(), supply };
+pub(super) fn no_host_verdict(pool: &str, cause: &Cause) -> model::Verdict {
+    let missing = model::Missing { key: PoolField::Toolkit.name().to_owned(), supply: cause.remedy() };
+    let message = format!("unknown: {cause}");
     verdict_without_scenarios(pool, verdict_kind(Some(StartupResult::Undetermined)), message, vec![missing])
 }
 
@@ -70,6 +64,7 @@ fn verdict_without_scenarios(
         not_seen: Vec::new(),
         notes: Vec::new(),
         scenarios: Vec::new(),
+        unused_gpu: None,
     }
 }
 
@@ -123,6 +118,7 @@ pub(super) fn report_verdict(
         } else {
             Vec::new()
         },
+        unused_gpu: None,
     }
 }
 
@@ -464,7 +460,7 @@ pub(super) fn missing_for_verdict(verdict: &StartupVerdict<'_>, knowledge: Knowl
     let undetermined = verdict.hosts.iter().any(|host| host.fate == StartupResult::Undetermined);
     if undetermined && verdict.fate.is_none_or(|fate| fate == StartupResult::Undetermined) {
         for missing in missing_facts(verdict, knowledge) {
-            let missing = model::Missing { key: missing.key, supply: missing.supply };
+            let missing = model::Missing { key: missing.key, supply: missing.cause.remedy() };
             // A field that settles the verdict is asked for once.
             if !list.iter().any(|other| other.key == missing.key) {
                 list.push(missing);
@@ -529,7 +525,7 @@ fn unread_names(builds: &[PlatformBuild]) -> Vec<String> {
         entries.filter(|entry| entry.key == FactKey::Requirements && matches!(entry.state, ValueState::Unknown(_)));
     let mut names: Vec<String> = Vec::new();
     let packages = |of: &str| match of {
-        "words of a command" => "packages of a command".to_owned(),
+        UNNAMED_WORDS => "packages of a command".to_owned(),
         variable if variable.starts_with('$') => format!("packages in {variable}"),
         file => format!("what {file} installs"),
     };
@@ -648,7 +644,7 @@ impl OpenVerdict {
             Some(StartupResult::Undetermined) => {
                 let mut reasons: Vec<UnknownReason> = Vec::new();
                 for missing in missing_facts(verdict, knowledge) {
-                    let reason = UnknownReason { why: missing.reason, supply: missing.supply };
+                    let reason = UnknownReason { why: missing.cause.explain(), supply: missing.cause.remedy() };
                     if !reasons.contains(&reason) {
                         reasons.push(reason);
                     }

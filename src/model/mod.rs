@@ -3,6 +3,7 @@
 pub mod cause;
 pub mod fact;
 pub(crate) mod named_values;
+pub mod note;
 pub mod outcome;
 pub mod package;
 pub mod reference;

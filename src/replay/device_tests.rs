@@ -306,7 +306,7 @@ fn missing_device_facts(fields: &str, variables: &str) -> Vec<(String, String)> 
     let hosts = pool_hosts(fields);
     let replay = Replay::new(&image, &image.components[0], &hosts[0], Knowledge::built_in());
     let found = explanations::missing_facts(replay, &devices_step(replay));
-    found.into_iter().map(|one| (one.key, one.reason.to_string())).collect()
+    found.into_iter().map(|one| (one.key, one.cause.to_string())).collect()
 }
 
 #[test]

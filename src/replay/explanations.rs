@@ -25,7 +25,7 @@ use crate::replay::{
 pub fn describe_step(replay: Replay<'_>, record: &StepRecord) -> String {
     if record.result == StepResult::Unknown {
         let missing: Vec<String> =
-            missing_facts(replay, record).into_iter().map(|missing| missing.reason.to_string()).collect();
+            missing_facts(replay, record).into_iter().map(|missing| missing.cause.explain().to_string()).collect();
         return if missing.is_empty() {
             "unknown, because an earlier step is unknown".to_owned()
         } else {

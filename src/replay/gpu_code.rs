@@ -228,10 +228,14 @@ fn coverage_in_container(replay: Replay<'_>, library: &GpuCodeLibrary, capabilit
     found.with_ptx_settings(is_variable_on(replay, DISABLE_PTX_JIT), is_variable_on(replay, FORCE_PTX_JIT))
 }
 
+/// Returns the variable that disables the compiler of PTX or native code.
+pub(super) fn disabling_variable(replay: Replay<'_>) -> Option<&'static str> {
+    [DISABLE_PTX_JIT, FORCE_PTX_JIT].into_iter().find(|name| is_variable_on(replay, name))
+}
+
 /// Returns a phrase, after a comma, with the variable that disables code for the GPU; empty if there is none.
 pub(super) fn disabling_variable_note(replay: Replay<'_>) -> String {
-    let found = [DISABLE_PTX_JIT, FORCE_PTX_JIT].into_iter().find(|name| is_variable_on(replay, name));
-    found.map_or_else(String::new, |name| format!(", with {name}=1"))
+    disabling_variable(replay).map_or_else(String::new, |name| format!(", with {name}=1"))
 }
 
 /// Returns the step result of one library.

@@ -1,6 +1,7 @@
 //! Messages about the libraries that a program needs to start or opens later.
 
 use crate::fleet::Launch;
+use crate::model::cause::Cause;
 use crate::model::fact::{FactId, LibraryProvider};
 use crate::replay::display_names::component_name;
 use crate::replay::failure_cause::no_gpu_reason;
@@ -121,12 +122,11 @@ fn later_failure_message(name: &str, list: &str) -> String {
 }
 
 /// Returns the fact and the reason of needed libraries that nothing in the image is known to include.
-pub(super) fn unlocated_libraries_reason(replay: Replay<'_>) -> Option<(FactId, String)> {
+pub(super) fn unlocated_libraries_cause(replay: Replay<'_>) -> Option<(FactId, Cause)> {
     let fact = &component_needs(replay)?.at_start;
-    let list = library_names_with(replay, StartStep::Libraries, LibraryAvailability::Unfound).join(", ");
-    let name = replay.component.display_name();
-    (!list.is_empty())
-        .then(|| (fact.id, format!("{name} needs {list}, and nothing in the image is known to include it")))
+    let libraries = library_names_with(replay, StartStep::Libraries, LibraryAvailability::Unfound).join(", ");
+    let component = replay.component.display_name().to_owned();
+    (!libraries.is_empty()).then_some((fact.id, Cause::LibrariesNotFound { component, libraries }))
 }
 
 /// Describes why the missing libraries are not in the container.

@@ -1,6 +1,7 @@
 //! The lowest compute capability that a component supports, where its GPU code was not read.
 
 use crate::fleet::PoolField;
+use crate::model::cause::Cause;
 use crate::model::fact::{FactId, MinimumCapability};
 use crate::model::outcome::Outcome;
 use crate::replay::{Basis, Citation, CudaErrorCodes, Replay, ReplayFailure, StartStep, StepRecord, StepResult};
@@ -30,24 +31,16 @@ pub(super) fn minimum_capability_step(replay: Replay<'_>) -> Option<StepRecord> 
     Some(StepRecord::new(StartStep::Code, result, facts.into_iter().chain(row), SUPPORT_STATEMENT_CITATION))
 }
 
-/// Returns the fact, the reason and the advice where it is unknown whether the component supports the GPU.
-pub(super) fn unknown_support(replay: Replay<'_>) -> Option<(FactId, String, &'static str)> {
+/// Returns the fact and the cause where it is unknown whether the component supports the GPU.
+pub(super) fn unknown_support(replay: Replay<'_>) -> Option<(FactId, Cause)> {
     minimum_capability_step(replay).filter(|record| record.result == StepResult::Unknown)?;
-    let (floor, gpu, name) =
-        (minimum_capability_of(replay)?, replay.host.gpu.as_ref()?, replay.component.display_name());
-    let (lowest, capability) = (floor.lowest.known()?, gpu.capability?);
-    let explanation = if capability < *lowest {
-        let reason = format!(
-            "{name} supports compute capability {lowest} and newer, so calls to it on {} fail; whether the program makes them is unknown",
-            gpu.name
-        );
-        (reason, "remove it from the image for these nodes, or test it there")
+    let (floor, gpu) = (minimum_capability_of(replay)?, replay.host.gpu.as_ref()?);
+    let (lowest, capability) = (*floor.lowest.known()?, gpu.capability?);
+    let (component, gpu) = (replay.component.display_name().to_owned(), gpu.name.clone());
+    let cause = if capability < lowest {
+        Cause::CallsOnOlderGpu { component, lowest, gpu }
     } else {
-        let reason = format!(
-            "no source states whether {name} supports GPUs with compute capability {capability}, such as {}",
-            gpu.name
-        );
-        (reason, "list [[gpu_code]] in an image description, or run `imagelint scan` on the image")
+        Cause::GpuNotStated { component, capability, gpu }
     };
-    Some((floor.lowest.id, explanation.0, explanation.1))
+    Some((floor.lowest.id, cause))
 }

@@ -2,13 +2,12 @@
 
 use std::io;
 
+use crate::model::note::Note;
 use crate::report::escape::escape_one_line;
 use crate::report::kinds::FactState;
 use crate::report::model::{Fact, InputError, Subject};
 use crate::report::phrases::{pluralize, subject_title};
 
-/// Beginning of the note about a command that installs unknown packages.
-const UNKNOWN_PACKAGES_NOTE: &str = "a command installs unknown packages";
 /// Maximum number of unread files that are named.
 const MAX_NAMED_FILES: usize = 4;
 
@@ -65,21 +64,11 @@ fn unread_requirements(subject: &Subject) -> Vec<&str> {
     subject.facts.iter().filter(open).filter_map(|fact| Some(fact.key.split_once('.')?.1)).collect()
 }
 
-/// Returns what was not read according to the notes of a subject, which every format contains.
-fn unread_in_notes(subject: &Subject) -> impl Iterator<Item = &str> {
-    let notes = subject.inspected.notes.iter();
-    notes.filter_map(|note| {
-        let words = note.starts_with(UNKNOWN_PACKAGES_NOTE).then_some("words of a command");
-        let unread = || [" was not read: ", " was not inspected: "].iter().find_map(|words| note.split_once(words));
-        words.or_else(|| Some(unread()?.0))
-    })
-}
-
 /// Returns `; not read: ...` with the files of subjects without GPU content that were not read; empty if there are
 /// none.
 pub(super) fn unread_suffix<'a>(subjects: impl IntoIterator<Item = &'a Subject>) -> String {
-    let mut lists: Vec<&str> =
-        subjects.into_iter().filter(|subject| !subject.gpu_content).flat_map(unread_in_notes).collect();
+    let unread = |subject: &'a Subject| subject.inspected.notes.iter().filter_map(Note::unread_name);
+    let mut lists: Vec<&str> = subjects.into_iter().filter(|subject| !subject.gpu_content).flat_map(unread).collect();
     lists.sort_unstable();
     lists.dedup();
     let more = lists.len().saturating_sub(MAX_NAMED_FILES);

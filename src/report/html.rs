@@ -242,7 +242,7 @@ impl PageTables {
             (SubjectKind::Image, InspectionDepth::Config) => Some("config only: layers were not read".to_owned()),
             _ => None,
         };
-        let notes = depth.into_iter().chain(subject.inspected.notes.iter().map(|note| escape_multiline(note)));
+        let notes = depth.into_iter().chain(subject.inspected.notes.iter().map(|note| escape_multiline(note.line())));
         SubjectRow {
             title: subject_title(subject),
             name: escape_multiline(&subject.name),

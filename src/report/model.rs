@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fleet::cluster::{NodeRequirements, Start};
 use crate::model::fact::{Confidence, InspectionDepth, Observations};
+use crate::model::note::Note;
 use crate::model::outcome::Outcome;
 use crate::replay::{RefusalReason, StartRoute, StartStep};
 use crate::report::kinds::{
@@ -147,7 +148,7 @@ pub struct Inspected {
     /// How deep.
     pub depth: InspectionDepth,
     /// What imagelint did not inspect and why, one line each.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// The verdict for a subject, or for one component, on a pool.
@@ -180,6 +181,9 @@ pub struct Verdict {
     pub notes: Vec<String>,
     /// Every possible host of the pool.
     pub scenarios: Vec<Scenario>,
+    /// What keeps an image with GPU content from using a GPU; the message says it too.
+    #[serde(skip)]
+    pub unused_gpu: Option<String>,
 }
 
 /// An unknown value.
@@ -492,7 +496,7 @@ pub struct Observed {
     pub text: Option<u32>,
     /// What was left out before any stage was looked at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// What it asks of the nodes that it runs on, where a cluster says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodeRequirements>,
@@ -522,7 +526,7 @@ pub struct OnPlatform {
     pub stages: Vec<usize>,
     /// What was left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// The observations.
     pub seen: Observations,
 }

@@ -150,6 +150,11 @@ pub fn verdict_sentence(verdict: &Verdict) -> String {
     }
 }
 
+/// Returns the message that an image uses no GPU, with what keeps it from that.
+pub fn unused_gpu_message(cause: &str) -> String {
+    format!("no GPU is used: {cause}")
+}
+
 /// Joins the first `most` items of a list, and adds the number of the rest.
 pub fn join_first(list: &[String], most: usize, between: &str) -> String {
     let named: Vec<&str> = list.iter().take(most).map(String::as_str).collect();

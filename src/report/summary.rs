@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use crate::model::fact::InspectionDepth;
+use crate::model::note::Note;
 use crate::report::checked_files::unread_suffix;
 use crate::report::escape::escape_one_line;
 use crate::report::human_options::HumanOptions;
 use crate::report::kinds::{SubjectKind, VerdictKind};
 use crate::report::model::{Report, Subject};
 use crate::report::next_commands::write_next_commands;
-use crate::report::phrases::{NO_FLEET, join_first, pluralize, subject_title};
+use crate::report::phrases::{NO_FLEET, join_first, pluralize, subject_title, unused_gpu_message};
 use crate::report::result_line::{FindingCounting, image_count, unreadable_input_count, write_result_line};
 use crate::report::verdict_table::write_verdict_table;
 use crate::report::wrap::wrap;
@@ -20,8 +21,6 @@ use crate::report::wrap::wrap;
 const MAX_IMAGES: usize = 3;
 /// Maximum number of pools named in a line.
 const MAX_POOLS: usize = 4;
-/// Beginning of the message of a verdict on an image that does not use the GPU because of a setting.
-const NO_GPU_USED: &str = "no GPU is used: ";
 
 /// Writes the table of verdicts, after a notice if the fleet is the built-in one.
 pub fn write_verdicts(report: &Report, options: &HumanOptions<'_>, out: &mut impl io::Write) -> io::Result<()> {
@@ -58,12 +57,12 @@ pub fn write_summary(report: &Report, options: &HumanOptions<'_>, out: &mut impl
 fn write_no_gpu_content(report: &Report, options: &HumanOptions<'_>, out: &mut impl io::Write) -> io::Result<()> {
     let mut off: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for subject in &report.subjects {
-        if let Some(why) = subject.verdicts.iter().find_map(|verdict| verdict.message.strip_prefix(NO_GPU_USED)) {
+        if let Some(why) = subject.verdicts.iter().find_map(|verdict| verdict.unused_gpu.as_deref()) {
             off.entry(why).or_default().push(subject_title(subject));
         }
     }
     for (why, images) in &off {
-        let line = format!("{}: {NO_GPU_USED}{}", join_first(images, MAX_IMAGES, ", "), escape_one_line(why));
+        let line = format!("{}: {}", join_first(images, MAX_IMAGES, ", "), escape_one_line(&unused_gpu_message(why)));
         writeln!(out, "{}", wrap(&line, 0, 2, options.width))?;
     }
     let number = image_count(report);
@@ -98,7 +97,9 @@ fn write_inspection_notes(subject: &Subject, verbose: bool, out: &mut impl io::W
         || subject.kind == SubjectKind::Image
         || (image && matches!(depth, InspectionDepth::Sbom | InspectionDepth::Layers))
     {
-        for note in subject.inspected.notes.iter().filter(|note| Some(*note) != subject.split.as_ref()) {
+        for note in
+            subject.inspected.notes.iter().map(Note::line).filter(|note| Some(*note) != subject.split.as_deref())
+        {
             writeln!(out, "{}: {}", subject_title(subject), escape_one_line(note))?;
         }
     }

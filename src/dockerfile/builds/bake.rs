@@ -10,6 +10,7 @@ use hcl::{Expression, Identifier, Structure, Value};
 
 use crate::dockerfile::builds::bake_expression::{BakeFunctions, evaluate_expression, evaluation_context, value_text};
 use crate::dockerfile::builds::{BuildsError, DockerfileSource, ImageBuild, MAX_BUILDS, check_file_limits};
+use crate::model::cause::Cause;
 
 /// Maximum number of targets in the resolution of `inherits`.
 const MAX_INHERITED_TARGETS: usize = 32;
@@ -21,7 +22,7 @@ const BLOCK_TYPES: &[&str] = &["variable", "function", "group", "target"];
 pub(super) type BakeAttributes = BTreeMap<String, Expression>;
 
 /// A target of a matrix, or a target without one: its name, or why that is unknown, and its variables.
-type MatrixTarget = (Result<String, String>, Vec<(String, Value)>);
+type MatrixTarget = (Result<String, Cause>, Vec<(String, Value)>);
 
 /// The merged content of bake files; later files override earlier ones.
 #[derive(Debug, Default)]
@@ -171,7 +172,7 @@ impl BakeDefinition {
                 let notes = self.evaluation_notes(&target, &own, &context);
                 if let Some(key) = undecided_attribute(&own, &context) {
                     let note = notes.iter().find(|(attribute, _)| attribute == key);
-                    let why = note.map_or_else(|| unevaluated_note(key, &name), |(_, note)| note.clone());
+                    let why = note.map_or_else(|| unevaluated_attribute(key, &name), |(_, note)| note.clone());
                     build.recipe = DockerfileSource::Unknown(why);
                 }
                 build.notes.extend(notes.into_iter().map(|(_, note)| note));
@@ -250,9 +251,7 @@ impl BakeDefinition {
         for (group, written) in &self.groups {
             for targets in written {
                 let Some(names) = evaluate_list(&self.functions.evaluate_calls(targets, context), context) else {
-                    let why = format!(
-                        "the targets of group `{group}` are unknown, because their expression could not be evaluated"
-                    );
+                    let why = Cause::GroupTargets { group: group.clone() };
                     found.push(ImageBuild { recipe: DockerfileSource::Unknown(why), ..ImageBuild::new(group) });
                     continue;
                 };
@@ -366,9 +365,9 @@ fn undecided_attribute(attributes: &BakeAttributes, context: &Context<'_>) -> Op
     DECISIVE_ATTRIBUTES.into_iter().find(|key| without_value(key))
 }
 
-/// Returns a note about an attribute whose expression has no value.
-fn unevaluated_note(key: &str, target: &str) -> String {
-    format!("`{key}` of target `{target}` is unknown, because its expression could not be evaluated")
+/// Returns the cause for an attribute whose expression has no value.
+fn unevaluated_attribute(key: &str, target: &str) -> Cause {
+    Cause::TargetAttribute { key: key.to_owned(), target: target.to_owned() }
 }
 
 /// Returns a title for a target of a matrix whose name is unknown: `app (name unknown; cuda = 12.4)`.
@@ -397,7 +396,7 @@ fn build_target(name: &str, attributes: &BakeAttributes, context: &Context<'_>) 
         let written = attributes.get(key)?;
         let value = evaluate_expression(written, context);
         if value.is_none() {
-            notes.push(unevaluated_note(key, name));
+            notes.push(unevaluated_attribute(key, name));
         }
         value.filter(|value| !matches!(value, Value::Null))
     };
@@ -430,7 +429,7 @@ fn build_target(name: &str, attributes: &BakeAttributes, context: &Context<'_>) 
             }
             Some(written) => match evaluate_expression(written, context).as_ref().and_then(Value::as_object) {
                 Some(entries) => into.extend(entries.iter().map(|(key, value)| (key.clone(), value_text(value)))),
-                None => notes.push(unevaluated_note(key, name)),
+                None => notes.push(unevaluated_attribute(key, name)),
             },
             None => {}
         }

@@ -11,6 +11,7 @@ use crate::dockerfile::builds::compose_services::{
 };
 use crate::dockerfile::builds::interpolation::{parse_environment_file, substitute_variables};
 use crate::dockerfile::builds::{BuildsError, DockerfileSource, ImageBuild, MAX_BUILDS};
+use crate::model::cause::Cause;
 
 /// Returns the builds of a compose file, with the variables of its `.env` file; `open` opens files that it extends or
 /// includes.
@@ -84,7 +85,7 @@ fn build_service(
     let mut resolve_value = |key: &str, value: Option<&Value>| {
         let value = substitute_variables(&scalar_text(value?)?, variables);
         if value.is_none() {
-            notes.push(format!("`{key}` of service `{name}` is unknown, because a variable in it has no known value"));
+            notes.push(Cause::ServiceAttribute { key: key.to_owned(), service: name.to_owned() });
         }
         value
     };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::dockerfile::builds::{BuildsError, check_file_limits, parse_environment_file};
+use crate::model::cause::Cause;
 
 /// Maximum depth of a chain of `extends`.
 const MAX_EXTENDS_DEPTH: usize = 16;
@@ -136,35 +137,25 @@ impl<'a> ComposeServices<'a> {
     }
 
     /// Returns build and platform of a service, including what it extends, and why a part could not be resolved.
-    pub(super) fn build_of_service(
-        &mut self,
-        file: &str,
-        name: &str,
-    ) -> (Option<Value>, Option<Value>, Option<String>) {
+    pub(super) fn build_of_service(&mut self, file: &str, name: &str) -> (Option<Value>, Option<Value>, Option<Cause>) {
         self.resolve_build(file, name, 0)
     }
 
     /// Resolves build and platform of a service recursively.
-    fn resolve_build(
-        &mut self,
-        file: &str,
-        name: &str,
-        depth: usize,
-    ) -> (Option<Value>, Option<Value>, Option<String>) {
+    fn resolve_build(&mut self, file: &str, name: &str, depth: usize) -> (Option<Value>, Option<Value>, Option<Cause>) {
         let Some(service) = self.services_of_file(file).and_then(|services| services.get(name)).cloned() else {
-            let place = if file.is_empty() { "this file".to_owned() } else { format!("`{file}`") };
-            return (None, None, Some(format!("service `{name}` of {place} could not be read")));
+            return (None, None, Some(service_not_read(file, name)));
         };
         let build = service.get("build").map(|build| build_in_long_form(build, file));
         let platform = service.get("platform").cloned();
         let Some(extends) = service.get("extends") else { return (build, platform, None) };
         if depth >= MAX_EXTENDS_DEPTH {
-            return (build, platform, Some(format!("service `{name}` extends itself")));
+            return (build, platform, Some(Cause::ServiceExtendsItself { service: name.to_owned() }));
         }
         let parent = extends.as_str().or_else(|| extends.get("service").and_then(Value::as_str));
         let other = extends.get("file").and_then(Value::as_str);
         let Some(parent) = parent else {
-            return (build, platform, Some(format!("service `{name}` extends something that is not a service")));
+            return (build, platform, Some(Cause::ServiceExtendsNoService { service: name.to_owned() }));
         };
         let other = other.map_or_else(|| file.to_owned(), |other| join_path(parent_directory(file), other));
         let (below, its_platform, missing) = self.resolve_build(&other, parent, depth + 1);
@@ -172,17 +163,18 @@ impl<'a> ComposeServices<'a> {
     }
 
     /// Returns a service merged with those that it extends, and why a part could not be resolved.
-    pub(super) fn merged_service(&mut self, file: &str, name: &str, depth: usize) -> (Value, Option<String>) {
+    pub(super) fn merged_service(&mut self, file: &str, name: &str, depth: usize) -> (Value, Option<Cause>) {
         let Some(service) = self.services_of_file(file).and_then(|services| services.get(name)).cloned() else {
-            let place = if file.is_empty() { "this file".to_owned() } else { format!("`{file}`") };
-            return (Value::Null, Some(format!("service `{name}` of {place} could not be read")));
+            return (Value::Null, Some(service_not_read(file, name)));
         };
         let Some(extends) = service.get("extends") else { return (service, None) };
         let parent = extends.as_str().or_else(|| extends.get("service").and_then(Value::as_str));
         let other = extends.get("file").and_then(Value::as_str);
         match parent {
-            _ if depth >= MAX_EXTENDS_DEPTH => (service, Some(format!("service `{name}` extends itself"))),
-            None => (service, Some(format!("service `{name}` extends something that is not a service"))),
+            _ if depth >= MAX_EXTENDS_DEPTH => {
+                (service, Some(Cause::ServiceExtendsItself { service: name.to_owned() }))
+            }
+            None => (service, Some(Cause::ServiceExtendsNoService { service: name.to_owned() })),
             Some(parent) => {
                 let other = other.map_or_else(|| file.to_owned(), |other| join_path(parent_directory(file), other));
                 let (base, missing) = self.merged_service(&other, parent, depth + 1);
@@ -201,6 +193,16 @@ impl<'a> ComposeServices<'a> {
     }
 }
 
+/// Returns the cause for a service that could not be read; the path of the main file is empty.
+fn service_not_read(file: &str, name: &str) -> Cause {
+    let service = name.to_owned();
+    if file.is_empty() {
+        Cause::ServiceOfThisFileNotRead { service }
+    } else {
+        Cause::ServiceNotRead { service, file: file.to_owned() }
+    }
+}
+
 /// A service merged with those that it extends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedService {
@@ -209,7 +211,7 @@ pub struct ResolvedService {
     /// The merged definition.
     pub service: Value,
     /// Why a part could not be resolved, if so.
-    pub missing: Option<String>,
+    pub missing: Option<Cause>,
     /// The variables for its definition.
     pub variables: BTreeMap<String, String>,
 }

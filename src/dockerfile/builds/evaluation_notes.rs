@@ -9,6 +9,7 @@ use crate::dockerfile::builds::bake::{BakeAttributes, BakeDefinition};
 use crate::dockerfile::builds::bake_expression::{
     EvaluationFailure, evaluate_expression, evaluation_failure, is_builtin_function,
 };
+use crate::model::cause::Cause;
 
 /// Maximum depth of variables that refer to each other.
 const MAX_VARIABLE_DEPTH: usize = 8;
@@ -21,7 +22,7 @@ impl BakeDefinition {
         target: &str,
         attributes: &BakeAttributes,
         context: &Context<'_>,
-    ) -> Vec<(String, String)> {
+    ) -> Vec<(String, Cause)> {
         let mut notes = BTreeMap::new();
         for (key, whole) in attributes.iter().filter(|(_, written)| evaluate_expression(written, context).is_none()) {
             let written = hcl::format::to_string(whole).unwrap_or_default();
@@ -30,9 +31,9 @@ impl BakeDefinition {
                     continue;
                 }
                 let place = self.call_position(target, function);
-                let note =
-                    format!("`{key}` of target `{target}` is unknown: imagelint does not compute `{function}`{place}");
-                notes.insert((key.clone(), function.to_owned()), note);
+                let (key, target, function) = (key.clone(), target.to_owned(), function.to_owned());
+                let cause = Cause::FunctionNotComputed { key: key.clone(), target, function: function.clone(), place };
+                notes.insert((key, function), cause);
             }
             let parts: Vec<&Expression> = match whole {
                 Expression::Object(entries) => entries.values().collect(),
@@ -55,13 +56,15 @@ impl BakeDefinition {
         key: &str,
         written: &Expression,
         context: &Context<'_>,
-    ) -> Option<String> {
+    ) -> Option<Cause> {
         let mut written = written.clone();
         for _ in 0..MAX_VARIABLE_DEPTH {
             match evaluation_failure(&written, context)? {
-                EvaluationFailure::Function(function, why) => {
-                    let place = self.call_position(target, &function);
-                    return Some(format!("`{key}` of target `{target}` is unknown: `{function}` fails: {why}{place}"));
+                EvaluationFailure::Function(function, error) => {
+                    let place = self.call_position(target, &function).into();
+                    let (key, target) = (key.into(), target.into());
+                    let (function, error) = (function.into(), error.into());
+                    return Some(Cause::FunctionFails { key, target, function, error, place });
                 }
                 EvaluationFailure::Variable(name) => {
                     let (_, default) = self.variables.iter().find(|(own, _)| *own == name)?;

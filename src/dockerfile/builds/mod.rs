@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
+use crate::model::cause::Cause;
+
 pub use bake::{read_bake_file, read_bake_files};
 pub use compose::{read_compose_file, read_compose_files, scalar_text};
 pub use compose_services::{FileOpener, ResolvedService, resolve_services};
@@ -31,7 +33,7 @@ pub enum DockerfileSource {
     /// The text of the Dockerfile.
     Inline(String),
     /// An unknown Dockerfile, with the reason.
-    Unknown(String),
+    Unknown(Cause),
 }
 
 /// An image build that a bake or compose file defines.
@@ -56,7 +58,7 @@ pub struct ImageBuild {
     /// Whether it disables GPUs that the default runtime of a node would provide.
     pub refuses: bool,
     /// Parts of the definition that could not be evaluated.
-    pub notes: Vec<String>,
+    pub notes: Vec<Cause>,
 }
 
 impl ImageBuild {

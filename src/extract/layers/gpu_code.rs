@@ -136,10 +136,13 @@ impl LayerScan<'_> {
             self.note_not_inspected(path, why);
         }
         if let Some(more @ 1..) = odd.len().checked_sub(MAX_UNREADABLE) {
-            self.notes.push(format!(
-                "{more} more libraries were not inspected: they are not readable on this \
+            self.notes.push(
+                format!(
+                    "{more} more libraries were not inspected: they are not readable on this \
                 platform"
-            ));
+                )
+                .into(),
+            );
         }
     }
 
@@ -409,7 +412,7 @@ impl LayerScan<'_> {
             .collect();
         if chosen.len() == MAX_FILES {
             self.seen.complete.files = false;
-            self.notes.push(format!("at most {MAX_FILES} libraries and loader files are inspected"));
+            self.notes.push(format!("at most {MAX_FILES} libraries and loader files are inspected").into());
         }
         let mut roots: Vec<String> = vec![COMPAT_ROOT.to_owned()];
         roots.extend(

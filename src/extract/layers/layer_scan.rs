@@ -11,6 +11,7 @@ use crate::model::cause::Cause;
 use crate::model::fact::{
     Completeness, Evidence, FactId, FactKey, InspectionDepth, Observations, Origin, PrintedValue, ValueState,
 };
+use crate::model::note::Note;
 use crate::model::package::compare_pep440_versions;
 use crate::registry::PulledImage;
 
@@ -35,7 +36,7 @@ pub(super) struct LayerScan<'a> {
     pub(super) tree: &'a MergedLayers,
     pub(super) missing: &'a [MissingLayer],
     pub(super) seen: Observations,
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Note>,
     /// Components of which several environments have builds that differ, with the folders of all that may count.
     pub(super) several: BTreeMap<String, BTreeSet<String>>,
 }
@@ -46,9 +47,9 @@ impl LayerScan<'_> {
         for missing_layer in self.missing {
             let whole = &mut self.seen.complete;
             (whole.packages, whole.files, whole.code) = (false, false, false);
-            let note =
-                format!("layer {} was not inspected: {}", self.layer_label(missing_layer.layer), missing_layer.message);
-            self.seen.base_changes.unread.layer.get_or_insert_with(|| incomplete_reason(&note));
+            let layer = format!("layer {}", self.layer_label(missing_layer.layer));
+            let note = Note::not_inspected(&layer, &missing_layer.message);
+            self.seen.base_changes.unread.layer.get_or_insert_with(|| incomplete_reason(note.line()));
             self.notes.push(note);
         }
         let floor = self.first_complete_layer();
@@ -64,11 +65,12 @@ impl LayerScan<'_> {
                 } else if matches!(missed.mark, SkipReason::Sparse | SkipReason::HardLink | SkipReason::LongText) {
                     (whole.packages, whole.code) = (false, false);
                     if index >= floor {
-                        let of = |path: &String| incomplete_reason(&format!("{}: {path}", missed.mark));
+                        let mark = missed.mark.to_string();
+                        let of = |path: &String| Cause::LayerFileNotRead { mark: mark.clone(), path: path.clone() };
                         self.seen.base_changes.unread.files.extend(missed.paths.iter().map(of));
                     }
                 }
-                self.notes.push(note);
+                self.notes.push(note.into());
             }
         }
     }
@@ -85,12 +87,12 @@ impl LayerScan<'_> {
             (whole.packages, whole.code) = (false, false);
             let why = "not inspected: a hard link points to a file that is missing or unread in the layers below";
             if index >= floor {
-                let of = |path: &&str| incomplete_reason(&format!("{why}: {path}"));
+                let of = |path: &&str| Cause::LayerFileNotRead { mark: why.to_owned(), path: (*path).to_owned() };
                 self.seen.base_changes.unread.files.extend(paths.iter().take(MAX_NOTES).map(of));
             }
             let times = if paths.len() > 1 { format!(", {} times", paths.len()) } else { String::new() };
             let first = paths.first().copied().unwrap_or_default();
-            self.notes.push(format!("layer {}: {why}{times}: {first}", self.layer_label(index)));
+            self.notes.push(format!("layer {}: {why}{times}: {first}", self.layer_label(index)).into());
         }
     }
 
@@ -134,7 +136,7 @@ impl LayerScan<'_> {
 
     /// Notes that a path was not inspected.
     pub(super) fn note_not_inspected(&mut self, path: &str, why: &str) {
-        self.notes.push(format!("{path} was not inspected: {why}"));
+        self.notes.push(Note::not_inspected(path, why));
     }
 }
 
@@ -161,11 +163,7 @@ pub(super) fn is_same_version(one: &str, other: &str) -> bool {
 
 /// Reads the layers of an image, and returns observations and notes. `tree` has one layer for each of the image,
 /// empty if it is missing.
-pub fn observe_layers(
-    image: &PulledImage,
-    tree: &MergedLayers,
-    missing: &[MissingLayer],
-) -> (Observations, Vec<String>) {
+pub fn observe_layers(image: &PulledImage, tree: &MergedLayers, missing: &[MissingLayer]) -> (Observations, Vec<Note>) {
     let seen = observe_config_without_history(image, InspectionDepth::Layers);
     let mut audit = LayerScan { image, tree, missing, seen, notes: Vec::new(), several: BTreeMap::new() };
     audit.seen.complete = Completeness { env: true, packages: true, files: true, code: true, libraries: true };
@@ -184,7 +182,7 @@ pub fn observe_layers(
     if notes.len() > MAX_NOTES {
         let more = notes.len() - MAX_NOTES;
         notes.truncate(MAX_NOTES);
-        notes.push(format!("{more} more items were not inspected"));
+        notes.push(format!("{more} more items were not inspected").into());
     }
     (seen, notes)
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::fleet::Launch;
 use crate::model::outcome::Outcome;
 use crate::replay::{StartRoute, StartStep};
 
@@ -70,6 +71,13 @@ pub struct LaunchNeeds {
     pub span: SupportedDrivers,
     /// Why the next older driver does not start it; `None` where all known drivers do.
     pub because: Option<BlockingStep>,
+}
+
+impl LaunchNeeds {
+    /// Whether it starts without a container.
+    pub fn is_without_container(&self) -> bool {
+        self.launch == Launch::Native.as_str()
+    }
 }
 
 /// The drivers on which an image starts.

@@ -140,7 +140,7 @@ fn write_group(group: &GpuGroupNeeds, shown: NeedsPrintOptions, out: &mut impl i
 
 /// Returns the name of a launch method, as in a fleet file.
 fn launch_name(way: &LaunchNeeds) -> &'static str {
-    if way.title == NO_CONTAINER { NO_CONTAINER } else { way.launch }
+    if way.is_without_container() { NO_CONTAINER } else { way.launch }
 }
 
 /// Formats targets of native code and PTX: `built for sm_80, sm_90, no PTX`.
@@ -395,7 +395,7 @@ fn launch_summaries(group: &GpuGroupNeeds) -> Vec<LaunchSummary> {
         };
         LaunchSummary { launch: launch_name(way), text, fails }
     };
-    group.ways.iter().filter(|way| way.title != NO_CONTAINER).map(of).collect()
+    group.ways.iter().filter(|way| !way.is_without_container()).map(of).collect()
 }
 
 /// Formats the supported drivers: `driver 525.60.13 or newer; also some drivers of 450, 470`.

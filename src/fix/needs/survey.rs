@@ -10,7 +10,7 @@ use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::fix::minimum_driver;
 use crate::fix::minimum_driver::all_driver_releases;
 use crate::fix::needs::equivalent_gpus::{EquivalentGpus, group_equivalent_gpus};
-use crate::fix::needs::launch_setup::{LaunchSetup, NO_CONTAINER, SurveyHostBuilder, launch_setups};
+use crate::fix::needs::launch_setup::{LaunchSetup, SurveyHostBuilder, launch_setups};
 use crate::fix::needs::model;
 use crate::fix::needs::model::{BlockingOutcome, ComponentNeeds, GpuGroupNeeds, LaunchNeeds};
 use crate::fleet::{Host, Launch};
@@ -561,7 +561,7 @@ fn drivers_by_launch(group: &GpuGroupNeeds) -> BTreeMap<&'static str, DriverBoun
 
 /// Returns the container launch methods of a group.
 fn container_launches(group: &GpuGroupNeeds) -> impl Iterator<Item = &LaunchNeeds> {
-    group.ways.iter().filter(|way| way.title != NO_CONTAINER)
+    group.ways.iter().filter(|way| !way.is_without_container())
 }
 
 /// Returns the names of architectures with matching rows; partial matches list their capabilities in brackets.

@@ -6,7 +6,9 @@ use crate::judge::scope::{
     BlamedLookup, RuleScope, bool_lookup, fact_lookup, fact_lookup_or, list_lookup, number_value, observed_list_lookup,
     text_lookup, version_lookup,
 };
-use crate::model::fact::{BuildMachineQuery, CompatLibrary, DriverLibrary, FactId, InspectionDepth, Origin};
+use crate::model::fact::{
+    BuildMachineProperty, BuildMachineQuery, CompatLibrary, DriverLibrary, FactId, InspectionDepth, Origin,
+};
 use crate::model::package::{ObservedPackage, PackageManager};
 use crate::replay::is_link_at_wsl_library_path;
 use crate::rules::{FactLookup, FactValue};
@@ -52,10 +54,10 @@ impl RuleScope<'_> {
                 let links = all.iter().filter(|one| is_link_at_wsl_library_path(one));
                 observed_list_lookup(links.map(|one| one.path.clone()).collect(), true)
             }),
-            "build.gpu_asks" => self.build_commands("gpu"),
-            "build.code_asks" => self.build_commands("code"),
-            "build.missing_installers" => self.build_commands(BuildMachineQuery::MISSING_INSTALLER),
-            "build.variant_asks" => self.build_commands(BuildMachineQuery::SELECTS_BY_DRIVER),
+            "build.gpu_asks" => self.build_commands(BuildMachineProperty::Gpu),
+            "build.code_asks" => self.build_commands(BuildMachineProperty::Code),
+            "build.missing_installers" => self.build_commands(BuildMachineProperty::Installer),
+            "build.variant_asks" => self.build_commands(BuildMachineProperty::Variant),
             "arch_list.refused" => self.unsupported_arch_list(RefusedListPart::Entries),
             "arch_list.name" => self.unsupported_arch_list(RefusedListPart::Name),
             "arch_list.compiler" => self.unsupported_arch_list(RefusedListPart::Compiler),
@@ -136,7 +138,7 @@ impl RuleScope<'_> {
     }
 
     /// Returns the build commands with a property; absent unless the input is a Dockerfile.
-    fn build_commands(&self, what: &str) -> BlamedLookup {
+    fn build_commands(&self, what: BuildMachineProperty) -> BlamedLookup {
         let Some(all) = self.seen.filter(|all| all.depth == InspectionDepth::Text) else {
             return BlamedLookup::without_fact(FactLookup::Absent);
         };

@@ -7,7 +7,7 @@ use crate::extract;
 use crate::infer::infer_image_facts;
 use crate::judge::scope::{PoolSummary, RuleScope};
 use crate::knowledge::Knowledge;
-use crate::model::fact::Observations;
+use crate::model::fact::{BuildMachineProperty, Observations};
 use crate::replay::StartStep;
 use crate::report::kinds::VerdictKind;
 use crate::rules::{FactLookup, FactScope as _, Vocabulary};
@@ -251,4 +251,12 @@ fn pool_has_its_declared_fields() {
         ["pool.name", "pool.gpu", "pool.gpu.arch", "pool.driver", "pool.driver.branch", "pool.mode", "verdict.outcome"];
     let values = lookup_texts(&observations_of_description("base = \"ubuntu:22.04\"\n"), Some(&words), &names);
     assert_eq!(values, ["desk", "unknown", "8.6", "unknown", "535", "unknown", "absent"]);
+}
+
+#[test]
+fn every_command_that_queries_the_build_machine_names_a_property_of_it() {
+    let rows = Knowledge::built_in().build_probes();
+    let unknown: Vec<&str> =
+        rows.iter().map(|row| row.what).filter(|what| what.parse::<BuildMachineProperty>().is_err()).collect();
+    assert!(!rows.is_empty() && unknown.is_empty(), "{unknown:?}");
 }

@@ -22,9 +22,9 @@ pub use self::image_facts::{
     LibraryProvider, MinimumCapability, RequiredLibrary, TargetProcessor,
 };
 pub use self::observations::{
-    BaseChanges, BuildMachineQuery, Completeness, EnvTemplate, FileKind, InspectionDepth, Observations,
-    ObservedArchList, ObservedBase, ObservedFile, ObservedGpuCode, ObservedLibraryDependencies, ReferencedText,
-    TemplatePart, UnknownCodeKind, Unread,
+    BaseChanges, BuildMachineProperty, BuildMachineQuery, Completeness, EnvTemplate, FileKind, InspectionDepth,
+    Observations, ObservedArchList, ObservedBase, ObservedFile, ObservedGpuCode, ObservedLibraryDependencies,
+    ReferencedText, TemplatePart, UnknownCodeKind, Unread,
 };
 
 pub use self::observations::UnpackagedFiles;
@@ -36,6 +36,11 @@ use crate::model::cause::Cause;
 use crate::model::named_values::named_values;
 use crate::model::row_info::{How, RowInfo};
 use crate::text::source::{SourceId, Span};
+
+/// The subject of the fact about packages that an image description leaves out, whatever list contains them.
+pub const UNNAMED_LIST: &str = "more packages";
+/// The subject of the fact about packages that the words of a command name, if no variable in them is known.
+pub const UNNAMED_WORDS: &str = "words of a command";
 
 /// The index of a fact in its arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

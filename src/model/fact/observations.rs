@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::cuda::{CodeTarget, CudaVersion};
 use crate::model::cause::Cause;
 use crate::model::fact::{CompatNote, FactId, Facts, as_text};
+use crate::model::named_values::named_values;
 use crate::model::package::{ObservedPackage, RemovedPackage};
 use crate::model::reference::ImageReference;
 
@@ -246,19 +247,26 @@ pub struct ObservedLibraryDependencies {
 /// A build command that queries the GPU or the driver of the build machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BuildMachineQuery {
-    /// What it queries: a word of the table of such commands.
-    pub what: String,
+    /// What it queries.
+    pub what: BuildMachineProperty,
     /// The command.
     pub command: String,
     /// Evidence.
     pub fact: FactId,
 }
 
-impl BuildMachineQuery {
-    /// The query of a command that selects packages by the driver of the build machine.
-    pub const SELECTS_BY_DRIVER: &str = "variant";
-    /// The query of a command that calls an installer which is certainly not installed.
-    pub const MISSING_INSTALLER: &str = "installer";
+named_values! {
+    /// A property of the build machine on which the result of a build command depends.
+    BuildMachineProperty {
+        /// Whether it has a GPU: without one, the command fails.
+        Gpu = "gpu",
+        /// Its GPU: the command compiles code for it.
+        Code = "code",
+        /// Its driver: the command selects packages by it.
+        Variant = "variant",
+        /// The installer that the command calls: it is certainly not installed.
+        Installer = "installer",
+    }
 }
 
 /// A text other than the Dockerfile that was read, and the instruction that refers to it.
@@ -412,7 +420,7 @@ impl Observations {
 
     /// Returns the package installer that a command calls although it is certainly not installed.
     pub fn missing_installer(&self) -> Option<&str> {
-        let missing = self.build_probes.iter().find(|one| one.what == BuildMachineQuery::MISSING_INSTALLER);
+        let missing = self.build_probes.iter().find(|one| one.what == BuildMachineProperty::Installer);
         missing.map(|one| one.command.as_str())
     }
 

@@ -2,13 +2,22 @@
 //!
 //! Readers and inference pass a [`Cause`] on as data. Code matches its variants; only reports print its text.
 
+mod explanation;
+mod names;
+mod recorded;
+#[cfg(test)]
+mod tests;
+
 use std::cmp::Ordering;
 use std::fmt;
 
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use crate::cuda::CudaVersion;
+pub use self::explanation::Explanation;
+use self::names::Names;
+pub use self::recorded::RecordedKind;
+use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 
 /// How to choose a base image of NVIDIA whose contents are known.
 const EXACT_TAG: &str = "use the exact tag, such as 12.4.1-base-ubuntu22.04";
@@ -16,6 +25,26 @@ const EXACT_TAG: &str = "use the exact tag, such as 12.4.1-base-ubuntu22.04";
 const CORRECT_BUILD: &str = "correct the build in its version or its index, or describe the built image";
 /// The remedy where nothing better is known.
 const SCAN_OR_DESCRIBE: &str = "scan the built image, or describe it in an image description";
+/// The remedy where a part of a layer was not read.
+const ALL_LAYERS: &str = "scan the image with all of its layers, each as it was pushed";
+/// The remedy where the tables end before a version.
+const NEWER_DATABASE: &str = "use a newer imagelint: its compatibility database ends before it";
+/// The remedy where the ELF note of a libcuda in the image was not read.
+const ELF_NOTE: &str = "scan the built image, or set `elf_note` of this libcuda under [files] of an image description";
+/// The remedy where a newer driver decides.
+const THAT_DRIVER: &str = "use that driver release or newer";
+/// The remedy where the number of GPUs of a node decides.
+const GPU_COUNT: &str = "set `count` in the `gpu` of the pool";
+/// The remedy where an expression of a bake file has no value.
+const WRITE_VALUE: &str = "write the value into the file";
+/// The remedy where a service was not read.
+const READABLE_SERVICE: &str = "correct `extends`, or provide the file that it names";
+/// How the sentence on words of a command begins.
+const COMMAND_INSTALLS: &str = "a command installs unknown packages";
+/// Words before the build whose index a command uses too.
+const FROM_INDEX: &str = ", also from the index of ";
+/// Fields that are clauses, not names.
+const CLAUSES: &[&str] = &["detail", "error", "mark", "reason", "remedy", "what"];
 
 macro_rules! causes {
     ($($variant:ident $({ $($field:ident: $type:ty),+ })? = $reason:literal => $remedy:expr;)*) => {
@@ -40,6 +69,18 @@ macro_rules! causes {
             #[expect(unused_variables, reason = "a remedy may name fewer fields than its sentence")]
             pub fn remedy(&self) -> String {
                 match self { $(Self::$variant $({ $($field),+ })? => String::from($remedy),)* }
+            }
+        }
+
+        impl Names for Cause {
+            fn add_names<'n>(&'n self, found: &mut Vec<&'n str>) {
+                match self {
+                    $(Self::$variant $({ $($field),+ })? => {
+                        $($(if !CLAUSES.contains(&stringify!($field)) {
+                            $field.add_names(found);
+                        })+)?
+                    })*
+                }
             }
         }
     };
@@ -226,7 +267,8 @@ causes! {
 
     // Layers of images.
     LayerIncomplete { what: String } =
-        "{what}" => "scan the image with all of its layers, each as it was pushed";
+        "{what}" => ALL_LAYERS;
+    LayerFileNotRead { mark: String, path: String } = "{mark}: {path}" => ALL_LAYERS;
 
     // Base images.
     Unknown { what: String, because: Box<Cause> } = "{what} is unknown: {because}" => because.remedy();
@@ -512,222 +554,151 @@ causes! {
     NoWheelOfBuild { name: String, version: String, arch: String, tag: String } =
         "no wheel of {name} {version} for {arch} has {tag} in its version: the index of {tag} contains that build as {version}" =>
         format!("install {name}=={version} only from the index of {tag}, or describe the built image");
-}
 
-/// The kind of a recorded cause, for the kinds that code distinguishes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RecordedKind {
-    /// As [`Cause::SeveralBuilds`].
-    SeveralBuilds,
-    /// As [`Cause::BuiltFromSources`].
-    BuiltFromSources,
-    /// As [`Cause::OutsideIndex`].
-    OutsideIndex {
-        /// The URL.
-        address: String,
-    },
-    /// Any other.
-    Other,
-}
+    // Builds of bake and compose files.
+    ServiceAttribute { key: String, service: String } =
+        "`{key}` of service `{service}` is unknown, because a variable in it has no known value" =>
+        "set the variable in `.env`, or give it a default";
+    TargetAttribute { key: String, target: String } =
+        "`{key}` of target `{target}` is unknown, because its expression could not be evaluated" => WRITE_VALUE;
+    FunctionNotComputed { key: String, target: String, function: String, place: String } =
+        "`{key}` of target `{target}` is unknown: imagelint does not compute `{function}`{place}" => WRITE_VALUE;
+    FunctionFails { key: Box<str>, target: Box<str>, function: Box<str>, error: Box<str>, place: Box<str> } =
+        "`{key}` of target `{target}` is unknown: `{function}` fails: {error}{place}" => "correct its arguments";
+    GroupTargets { group: String } =
+        "the targets of group `{group}` are unknown, because their expression could not be evaluated" => WRITE_VALUE;
+    ServiceNotRead { service: String, file: String } = "service `{service}` of `{file}` could not be read" => READABLE_SERVICE;
+    ServiceOfThisFileNotRead { service: String } = "service `{service}` of this file could not be read" => READABLE_SERVICE;
+    ServiceExtendsItself { service: String } = "service `{service}` extends itself" => "correct `extends`";
+    ServiceExtendsNoService { service: String } =
+        "service `{service}` extends something that is not a service" => "correct `extends`";
 
-impl RecordedKind {
-    /// Parses the sentence that a file holds.
-    fn parse(sentence: &str) -> Self {
-        // The text around the field of a sentence.
-        let field = |template: &Cause| -> Option<String> {
-            let template = template.reason();
-            let (start, end) = template.split_once(FIELD)?;
-            Some(sentence.strip_prefix(start)?.strip_suffix(end)?.to_owned())
-        };
-        if sentence == Cause::SeveralBuilds.reason() {
-            Self::SeveralBuilds
-        } else if field(&Cause::BuiltFromSources { path: FIELD.to_owned() }).is_some() {
-            Self::BuiltFromSources
-        } else if let Some(address) = field(&Cause::OutsideIndex { address: FIELD.to_owned() }) {
-            Self::OutsideIndex { address }
-        } else {
-            Self::Other
-        }
-    }
-}
+    // Steps of the start-up.
+    NoCudaCaller { failure: CallerFailure } =
+        "nothing that calls CUDA was found; a program that does would {failure}" =>
+        "name the packages or [[gpu_code]] of the image in an image description";
+    UvmWithoutCompute =
+        "whether the libcuda of the image finds /dev/nvidia-uvm without the capability compute is unknown" =>
+        "request the capability compute";
+    LibrariesNotFound { component: String, libraries: String } =
+        "{component} needs {libraries}, and nothing in the image is known to include it" =>
+        "install it, or scan the built image";
+    DriverPackageNotPinned { package: String } =
+        "{package} installs an unpinned driver package" =>
+        "install only the toolkit, such as cuda-toolkit-12-2, or pin the driver package";
+    DriverRelease { path: String } = "the driver release of {path} is unknown" => "pin its version";
+    CudaLinkTarget =
+        "the target of the link `/usr/local/cuda` in the image is unknown" =>
+        "declare the link under [files] of an image description, or scan the image";
+    DriverBranchesOfCompat { libcuda: DriverVersion } =
+        "whether libcuda {libcuda} of the image lists its driver branches is unknown" => ELF_NOTE;
+    LibcudaVersion { path: String } =
+        "the driver version of {path} is unknown" =>
+        "declare the file with its version under [files] of an image description, or scan the image";
+    CompatOnModule { compat: CudaVersion, module: CudaVersion } =
+        "no source states whether cuda-compat of CUDA {compat} runs on a module release with CUDA {module}" =>
+        "use an image for the CUDA version of the module release";
+    CompatOnGpu { libcuda: DriverVersion, gpu: String, driver: DriverVersion } =
+        "no source states whether libcuda {libcuda} runs on {gpu} with driver {driver}" => ELF_NOTE;
+    CudaNewer { cuda: CudaVersion, date: Date } =
+        "CUDA {cuda} is newer than the compatibility database of {date}" => NEWER_DATABASE;
+    DriverMinimumDisputed {
+        min_driver: DriverVersion, cuda_major: u32, from_branch: u32, cuda: CudaVersion, libcuda: DriverVersion
+    } =
+        "NVIDIA's release notes require driver {min_driver} for CUDA {cuda_major}, its compatibility guide branch {from_branch}: no source states what the CUDA {cuda} runtime does on {libcuda}" =>
+        THAT_DRIVER;
+    DriverAheadOfBranch { driver: DriverVersion, cuda: CudaVersion, required: DriverVersion } =
+        "driver {driver} itself reports CUDA {cuda}, and NVIDIA's release notes require driver {required}: no source states what the runtime does on the older one" =>
+        THAT_DRIVER;
+    CudaReleaseOfComponent { newest: CudaVersion, driver: DriverVersion, cuda: CudaVersion, component: String } =
+        "CUDA {newest} needs driver {driver}, other releases of CUDA {cuda} an older one: which release {component} uses is unknown" =>
+        "set the full version of the CUDA runtime, or use that driver release or newer";
+    DriverByCudaVersion =
+        "the CUDA version of the driver does not show whether the driver is new enough" =>
+        "set `driver` of the pool";
+    CallsOnOlderGpu { component: String, lowest: ComputeCapability, gpu: String } =
+        "{component} supports compute capability {lowest} and newer, so calls to it on {gpu} fail; whether the program makes them is unknown" =>
+        "remove it from the image for these nodes, or test it there";
+    GpuNotStated { component: String, capability: ComputeCapability, gpu: String } =
+        "no source states whether {component} supports GPUs with compute capability {capability}, such as {gpu}" =>
+        "list [[gpu_code]] in an image description, or run `imagelint scan` on the image";
+    NativeCodeRequired { component: String, gpu: String, cuda: String, build: Box<BuildForGpu> } =
+        "{component} runs on {gpu} only if it contains native code for it: the driver compiles no PTX of CUDA {cuda}" =>
+        format!("run `imagelint scan` on the built image to read its PTX, or {build}");
+    PtxRequired { component: String, gpu: String, cuda: String, build: Box<BuildForGpu> } =
+        "{component} runs on {gpu} only if it contains PTX: CUDA {cuda} compiles no native code for this GPU" =>
+        format!("run `imagelint scan` on the built image to read its PTX, or {build}");
+    CodePartlyCovered { code: Box<PartlyCoveredCode> } =
+        "{code} is unknown" => "run the image once on that GPU, or use a build for it";
+    PtxFailuresReported { component: String, gpu: String, reports: String, build: Box<BuildForGpu> } =
+        "{component} has no native code for {gpu}, only PTX; the driver should compile it, but failures are reported ({reports})" =>
+        format!("test it on that GPU, or {build}");
+    CodeNotListed { component: String } =
+        "the listed code of {component} does not support this GPU, and its native code or its PTX is not listed" =>
+        "write `sass` and `ptx` under [[gpu_code]] in the image description, `[]` for none";
+    PtxLinkingNotTested { component: String } =
+        "{component} supports this GPU only in parts with PTX, and whether the driver links them is untested" =>
+        "build it for the GPU, or test it there";
+    RequiredLibraries { component: String } =
+        "some libraries of {component} in the image do not support this GPU, and which ones it uses is unknown" =>
+        "list the libraries that it needs under [[gpu_code]] in an image description";
+    PtxCompilerOfCompat =
+        "whether cuda-compat in the image includes the PTX compiler is unknown" =>
+        "list libnvidia-ptxjitcompiler.so under [files] of an image description";
+    PtxNewer { cuda: CudaVersion, date: Date } =
+        "PTX of CUDA {cuda} is newer than the compatibility database of {date}" => NEWER_DATABASE;
+    ModuleReleaseNotInTables { driver: DriverVersion } =
+        "no module release with driver {driver} is in the compatibility database" => NEWER_DATABASE;
+    CapabilityNewer { capability: ComputeCapability, date: Date } =
+        "compute capability {capability} is newer than the compatibility database of {date}" => NEWER_DATABASE;
+    CapabilityNotInTables { capability: ComputeCapability } =
+        "compute capability {capability} is not in the compatibility database" => NEWER_DATABASE;
+    DriverBranchNewer { branch: u32, date: Date } =
+        "driver branch {branch} is newer than the compatibility database of {date}" => NEWER_DATABASE;
+    DriverBranchNotInTables { branch: u32 } =
+        "driver branch {branch} is not in the compatibility database" => NEWER_DATABASE;
 
-/// Stands for the field of a sentence while the text around it is compared.
-const FIELD: &str = "\n";
+    // Fields of pools.
+    ToolkitNewer { version: String, date: Date } =
+        "container toolkit {version} is newer than the compatibility database of {date}" => NEWER_DATABASE;
+    AnyToolkitNewer { date: Date } =
+        "container toolkit is newer than the compatibility database of {date}" => NEWER_DATABASE;
+    NoToolkitWithMode =
+        "no version of the container toolkit has the `mode` of the pool" =>
+        "set `toolkit` of the pool to the version of its nodes, or leave `mode` out";
+    NoToolkitWithModeUntil { day: Date } =
+        "no version of the container toolkit until {day} has the `mode` of the pool" =>
+        "set `toolkit` of the pool to the version of its nodes, or leave `mode` out";
+    PoolFieldNotSet { field: String } = "the pool does not set `{field}`" => format!("set `{field}` of the pool");
+    LibraryDirectoryNotSet =
+        "the pool does not set `library_directory`, into which CDI mounts the driver" =>
+        "set `library_directory` of the pool";
+    PoolDriverNewer { date: Date } =
+        "the driver of the pool is not in the compatibility database, newer than the compatibility database of {date}" =>
+        "set `driver_cuda` of the pool";
+    PoolDriverNotInTables =
+        "the driver of the pool is not in the compatibility database" => "set `driver_cuda` of the pool";
+    PoolGpuNotInTables =
+        "the GPU is not in the compatibility database" => "set `compute_capability` of the pool";
+    PoolBrand = "the brand of the GPU with this driver is unknown" => "set `brand` of the pool";
+    NodeGpu { name: String } =
+        "it is unknown whether the node has a GPU `{name}`: the pool does not declare the number of GPUs" => GPU_COUNT;
+    NodeDevice { name: String } =
+        "it is unknown whether the node has the device `{name}`" =>
+        "request devices by index, or let the launch method select them";
+    VisibleGpu { name: String, variable: String } =
+        "it is unknown whether the container has a GPU `{name}` for {variable}: the pool does not declare the number of GPUs" =>
+        GPU_COUNT;
+    VisibleDevice { name: String, variable: String } =
+        "it is unknown whether the node has `{name}`, which {variable} lists" =>
+        "list GPUs by index, or let the launch method select them";
+}
 
 impl Cause {
-    /// A cause in the words of an image description or a saved report.
-    pub fn recorded(reason: impl Into<String>, remedy: impl Into<String>) -> Self {
-        let reason = reason.into();
-        Self::Recorded { kind: RecordedKind::parse(&reason), reason, remedy: remedy.into() }
-    }
-
     /// Creates the cause for a file that was not read because of another cause.
     pub fn file_not_read(path: &str, because: Self) -> Self {
         Self::FileNotRead { path: path.to_owned(), because: Box::new(because) }
     }
-
-    /// Whether the index has several builds of one version, also where a report or description recorded it.
-    pub fn is_several_builds(&self) -> bool {
-        match self {
-            Self::SeveralBuilds => true,
-            Self::BuildNotKnown { because } => because.is_several_builds(),
-            Self::Recorded { kind, .. } => *kind == RecordedKind::SeveralBuilds,
-            _ => false,
-        }
-    }
-
-    /// Returns the URL outside of any index that a package comes from, also where a report or description recorded it.
-    pub fn address_outside_index(&self) -> Option<&str> {
-        match self {
-            Self::OutsideIndex { address } | Self::Recorded { kind: RecordedKind::OutsideIndex { address }, .. } => {
-                Some(address)
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether the command builds the package from its sources, also where a report or description recorded it.
-    pub fn is_built_from_sources(&self) -> bool {
-        match self {
-            Self::BuiltFromSources { .. } | Self::ArchiveNotKnown { .. } => true,
-            Self::BuildNotKnown { because } => because.is_built_from_sources(),
-            Self::Recorded { kind, .. } => *kind == RecordedKind::BuiltFromSources,
-            _ => false,
-        }
-    }
-
-    /// Whether the sentence already names a variable of the environment.
-    pub fn names(&self, variable: &str) -> bool {
-        let is_word = |text: &str| {
-            text.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_').any(|word| word == variable)
-        };
-        match self {
-            Self::Recorded { reason, .. } => is_word(reason),
-            Self::Unknown { what, because } => is_word(what) || because.names(variable),
-            Self::NoDefault { name }
-            | Self::DescribedVariable { name }
-            | Self::DescribedExtension { name }
-            | Self::NotInLockFile { name, .. }
-            | Self::SetOutsideManifest { name }
-            | Self::EnvValue { name, .. } => name == variable,
-            Self::ArgumentNotKnown { because, .. }
-            | Self::TemplateNotKnown { because }
-            | Self::BaseConfigNotRead { because } => because.names(variable),
-            _ => false,
-        }
-    }
-}
-
-/// A cause in parts: what is unknown, why, and how a title states that.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Explanation {
-    /// What is unknown, if the reason is about one thing.
-    pub subject: Option<String>,
-    /// Why.
-    pub reason: String,
-    /// The reason as a title and what follows from it, if it is about a named image.
-    pub title: Option<(String, Option<String>)>,
-}
-
-impl Explanation {
-    /// Creates an explanation that consists of a complete sentence.
-    pub fn plain(reason: impl Into<String>) -> Self {
-        Self { subject: None, reason: reason.into(), title: None }
-    }
-
-    /// Whether another subject is unknown for the same reason.
-    pub fn has_reason_of(&self, other: &Self) -> bool {
-        self.reason == other.reason
-    }
-
-    fn about(self, subject: String) -> Self {
-        Self { subject: Some(subject), ..self }
-    }
-}
-
-impl fmt::Display for Explanation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.subject {
-            Some(subject) => write!(f, "{subject} is unknown: {}", self.reason),
-            None => f.write_str(&self.reason),
-        }
-    }
-}
-
-impl Cause {
-    /// Returns the explanation of the cause: its title, the unknown subject and the reason.
-    pub fn explain(&self) -> Explanation {
-        let reason = || Explanation::plain(self.reason());
-        let titled = |title: String, rest: Option<&str>| Explanation {
-            title: Some((title, rest.map(str::to_owned))),
-            ..Explanation::plain(self.reason())
-        };
-        match self {
-            Self::Recorded { reason, .. } => recorded(reason),
-            Self::Unknown { what, because } => because.explain().about(what.clone()),
-            Self::VersionNotKnown { name, because } => because.explain().about(format!("the version of {name}")),
-            Self::IndexNotKnown { because } => because.explain().about("the address of an index".to_owned()),
-            Self::BackendNotKnown { because } => because.explain().about("the uv option `torch-backend`".to_owned()),
-            Self::InstallsNotKnown { because } => because.explain().about("what it installs".to_owned()),
-            Self::SourceOnNetwork { address } => {
-                Explanation::plain("it is on the network").about(format!("{address} was not read, so what it installs"))
-            }
-            Self::BuildNotKnown { because }
-            | Self::ArgumentNotKnown { because, .. }
-            | Self::TemplateNotKnown { because }
-            | Self::ArchiveNotKnown { because }
-            | Self::BaseConfigNotRead { because }
-            | Self::FrameworkNotInTables { because }
-            | Self::TorchNotInTables { because }
-            | Self::RuntimeNotKnown { because }
-            | Self::PerhapsDriver { because }
-            | Self::NewestNotKnown { because, .. } => because.explain(),
-            Self::EnvValue { name, because } => match because.explain() {
-                Explanation { subject: Some(subject), reason, title } => {
-                    Explanation { subject: Some(format!("the value of {name}: {subject}")), reason, title }
-                }
-                Explanation { subject: None, .. } => reason(),
-            },
-            Self::SeveralCandidates { because, name, oldest, newest } => {
-                let Explanation { subject, reason, .. } = because.explain();
-                let more = format!("{name} {oldest} to {newest} are possible, and their CUDA versions differ");
-                Explanation { subject, ..Explanation::plain(format!("{reason}; {more}")) }
-            }
-            Self::BaseConfigOnly { base: base @ BaseName::Named(_) } => {
-                titled(format!("{base} is not in the compatibility database"), Some("only its configuration was read"))
-            }
-            Self::BaseTagNotInTables { base: base @ BaseName::Named(_) } => titled(
-                format!("{base} was not read"),
-                Some("the compatibility database lacks the contents of this tag"),
-            ),
-            Self::BaseNotRead { base: base @ BaseName::Named(_) } => {
-                titled(format!("{base} was not read"), Some("it is not in the compatibility database"))
-            }
-            Self::DigestNotRead { image } => {
-                titled(format!("`{image}` includes no CUDA version"), Some("the digest was not read"))
-            }
-            Self::BaseNewer { .. }
-            | Self::BaseByDate { .. }
-            | Self::BaseWithoutTag { .. }
-            | Self::ImageNewer { .. }
-            | Self::ImageNotInTables { .. }
-            | Self::NotAnImageReference { .. } => titled(self.reason(), None),
-            _ => reason(),
-        }
-    }
-}
-
-/// A sentence of an earlier report or a description in parts.
-fn recorded(text: &str) -> Explanation {
-    let (subject, reason) = match text.split_once(" is unknown: ") {
-        Some((subject, reason)) => (Some(subject.to_owned()), reason),
-        None => (None, text),
-    };
-    let title = reason.starts_with('`').then(|| match reason.split_once(", and ") {
-        Some((title, rest)) => (title.to_owned(), Some(rest.to_owned())),
-        None => (reason.to_owned(), None),
-    });
-    Explanation { subject, reason: reason.to_owned(), title }
 }
 
 impl fmt::Display for Cause {
@@ -851,7 +822,7 @@ impl fmt::Display for ListEffect {
         match self {
             Self::Constrains => f.write_str("bounds"),
             Self::Installs => f.write_str("installs"),
-            Self::InstallsFrom(tag) => write!(f, "installs, also from the index of {tag},"),
+            Self::InstallsFrom(tag) => write!(f, "installs{FROM_INDEX}{tag},"),
         }
     }
 }
@@ -880,9 +851,9 @@ impl UnknownWords {
 
 impl fmt::Display for UnknownWords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a command installs unknown packages")?;
+        f.write_str(COMMAND_INSTALLS)?;
         if let Some(tag) = &self.tag {
-            write!(f, ", also from the index of {tag}")?;
+            write!(f, "{FROM_INDEX}{tag}")?;
         }
         let reason = self.because.reason();
         match (&self.variable, reason.strip_prefix("its value ")) {
@@ -892,36 +863,91 @@ impl fmt::Display for UnknownWords {
     }
 }
 
+/// How a program fails that calls CUDA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallerFailure {
+    /// It finds no libcuda.
+    NoLibcuda,
+    /// It finds no GPU.
+    NoGpu,
+    /// It fails at the step that is unknown.
+    AtThisStep,
+}
+
+impl fmt::Display for CallerFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoLibcuda => "find no libcuda",
+            Self::NoGpu => "find no GPU",
+            Self::AtThisStep => "fail at this step",
+        })
+    }
+}
+
+/// A build with native code for a GPU, as an imperative.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BuildForGpu {
+    /// A build with a known toolkit or a newer one.
+    Toolkit {
+        /// The GPU.
+        gpu: String,
+        /// The first CUDA release that compiles native code for it.
+        first: String,
+    },
+    /// A build whose toolkit is unknown.
+    AnyToolkit,
+}
+
+impl fmt::Display for BuildForGpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Toolkit { gpu, first } => {
+                write!(f, "use a build with native code for {gpu} (CUDA {first} or newer)")
+            }
+            Self::AnyToolkit => f.write_str("use a build for a CUDA release that supports the GPU"),
+        }
+    }
+}
+
+/// A library of which a GPU runs only some containers of device code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartlyCoveredCode {
+    /// The component.
+    pub component: String,
+    /// The library, or the component if it is unknown.
+    pub file: String,
+    /// The GPU.
+    pub gpu: String,
+    /// How many containers it runs.
+    pub runnable: usize,
+    /// How many containers there are.
+    pub all: usize,
+    /// Whether the driver leaves out containers with PTX alone.
+    pub without_ptx: bool,
+    /// The variable that disables the compiler of PTX or native code.
+    pub variable: Option<String>,
+}
+
+impl fmt::Display for PartlyCoveredCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { component, file, gpu, runnable, all, without_ptx, variable } = self;
+        let percent = (runnable * 100 / all.max(&1)).max(1);
+        let kind = if *without_ptx { "native code" } else { "native code or PTX" };
+        write!(f, "{runnable} of {all} containers of device code in {file} ({percent} %) have {kind} for {gpu}")?;
+        if *without_ptx {
+            f.write_str(", and the driver does not compile the PTX of the others")?;
+        }
+        if let Some(variable) = variable {
+            write!(f, ", with {variable}=1")?;
+        }
+        write!(f, ": whether {component} runs the others")
+    }
+}
+
 fn scan_or_describe(image: &str) -> String {
     format!("run `imagelint scan` on the built image, or describe `{image}` in an image description")
 }
 
 fn existing_tag(nearest: Option<&str>) -> String {
     nearest.map_or_else(|| EXACT_TAG.to_owned(), |tag| format!("use an existing tag, such as {tag}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn deciding_causes_survive_a_saved_report() {
-        let build = |because| Cause::BuildNotKnown { because: Box::new(because) };
-        let sources = || Cause::BuiltFromSources { path: "pytorch/vision".to_owned() };
-        for (cause, several, from_sources) in [
-            (Cause::SeveralBuilds, true, false),
-            (build(Cause::SeveralBuilds), true, false),
-            (sources(), false, true),
-            (build(sources()), false, true),
-            (Cause::SeveralLockedBuilds, false, false),
-            (build(Cause::NoIndex), false, false),
-            (Cause::VersionNotKnown { name: "torch".to_owned(), because: Box::new(sources()) }, false, false),
-        ] {
-            let saved = Cause::from(CauseText::from(cause.clone()));
-            assert_eq!((saved.reason(), saved.remedy()), (cause.reason(), cause.remedy()));
-            for one in [&cause, &saved] {
-                assert_eq!((one.is_several_builds(), one.is_built_from_sources()), (several, from_sources), "{one}");
-            }
-        }
-    }
 }
