@@ -128,7 +128,7 @@ pub(crate) struct Judge<'a> {
     settings: AnalysisSettings<'a>,
     hosts: BTreeMap<Option<Date>, FleetHosts>,
     /// Threads that are not needed to judge subjects in parallel.
-    crew: ThreadBudget,
+    threads: ThreadBudget,
     /// Whether there are subjects to judge.
     any: bool,
 }
@@ -152,8 +152,8 @@ impl<'a> Judge<'a> {
             .collect();
         // Of what is given one by one nobody knows how many there are.
         let (jobs, busy) = (options.jobs(), if subjects.is_empty() { usize::MAX } else { subjects.len() });
-        let crew = ThreadBudget::new(1 + jobs.saturating_sub(busy));
-        Self { run, settings, hosts, crew, any: !subjects.is_empty() }
+        let threads = ThreadBudget::new(1 + jobs.saturating_sub(busy));
+        Self { run, settings, hosts, threads, any: !subjects.is_empty() }
     }
 
     /// Returns the report without its subjects.
@@ -198,11 +198,11 @@ impl<'a> Judge<'a> {
         self.with_hosts(subject, |settings, hosts| {
             let mut judged = judge::judge_on_hosts(subject, settings, hosts);
             if self.run.options.show_fixes {
-                fix::add_fixes(&mut judged, subject, settings, hosts, &self.crew);
+                fix::add_fixes(&mut judged, subject, settings, hosts, &self.threads);
             } else if has_report_with_edits(self.run.options)
                 && matches!(subject.content, SubjectContent::Dockerfile { .. })
             {
-                fix::add_fixes_to_errors(&mut judged, subject, settings, hosts, &self.crew);
+                fix::add_fixes_to_errors(&mut judged, subject, settings, hosts, &self.threads);
             }
             judged
         })
@@ -210,7 +210,7 @@ impl<'a> Judge<'a> {
 
     /// Returns the threads that are not needed to judge subjects in parallel.
     pub(crate) const fn spare_threads(&self) -> &ThreadBudget {
-        &self.crew
+        &self.threads
     }
 
     /// Judges one subject without searching for fixes, and reuses facts that are already inferred.

@@ -55,7 +55,7 @@ pub fn observe_dockerfile(
         seen: Observations::new(InspectionDepth::Text),
         notes: Vec::new(),
         state: StageState::default(),
-        looks: StageLookups::default(),
+        lookups: StageLookups::default(),
     };
     let mut stages = StageEvaluator::new(dockerfile, options);
     let flattened = stages.flattened_base(&evaluated);
@@ -84,7 +84,7 @@ pub fn observe_dockerfile(
     reader.note_other_targets(dockerfile, &evaluated);
     let shipped = evaluated.chain.last().and_then(|index| dockerfile.stages.get(*index));
     let stage = shipped.and_then(|stage| stage.name.clone());
-    let of_platform = reader.looks.machine.get() || dockerfile.may_use_platform_arguments();
+    let of_platform = reader.lookups.machine.get() || dockerfile.may_use_platform_arguments();
     Ok(TargetObservations { seen: reader.seen, stage, stages: evaluated.chain, notes: reader.notes, of_platform })
 }
 
@@ -184,8 +184,8 @@ impl TargetReader<'_> {
 
     /// Records the copied files that name directories for the dynamic loader.
     fn read_loader_directories(&mut self, evaluated: &EvaluatedTarget) {
-        let (dockerfile, options, looks) = (self.dockerfile, self.options, &self.looks);
-        let tree = StageFileTree { dockerfile, evaluated, options, shelf: self.shelf, looks };
+        let (dockerfile, options, lookups) = (self.dockerfile, self.options, &self.lookups);
+        let tree = StageFileTree { dockerfile, evaluated, options, shelf: self.shelf, lookups };
         for copy in &evaluated.copies {
             for (path, text) in tree.copied_texts(copy, loader_files::is_ld_conf_path) {
                 let origin = Origin::File { source: self.source, span: copy.span };

@@ -42,7 +42,7 @@ pub(super) struct RunInputs<'a> {
     pub(super) options: &'a EvaluateOptions,
     pub(super) source: SourceId,
     pub(super) shelf: &'a dyn ContextReader,
-    pub(super) looks: &'a StageLookups,
+    pub(super) lookups: &'a StageLookups,
 }
 
 /// The largest depth of nested scripts.
@@ -76,10 +76,10 @@ struct CommandInstalls {
 
 /// Reads every RUN in order, adding and removing packages in `seen`; what could not be read becomes a note.
 pub(super) fn read_runs(inputs: RunInputs<'_>, done: &mut StageState, seen: &mut Observations, notes: &mut Vec<Note>) {
-    let RunInputs { dockerfile, evaluated, runs, options, source, shelf, looks } = inputs;
+    let RunInputs { dockerfile, evaluated, runs, options, source, shelf, lookups } = inputs;
     let machine = if options.platform.split('/').nth(1) == Some("arm64") { "aarch64" } else { "x86_64" };
-    let machine = TargetMachine::with_read_flag(machine, &looks.machine);
-    let tree = StageFileTree { dockerfile, evaluated, options, shelf, looks };
+    let machine = TargetMachine::with_read_flag(machine, &lookups.machine);
+    let tree = StageFileTree { dockerfile, evaluated, options, shelf, lookups };
     let (start_folder, folder, knowledge) = (String::new(), String::new(), options.knowledge);
     let (state, dockerfile) = (done, source);
     let mut reader =

@@ -34,7 +34,7 @@ pub(super) struct StageFileTree<'a> {
     pub(super) evaluated: &'a EvaluatedTarget,
     pub(super) options: &'a EvaluateOptions,
     pub(super) shelf: &'a dyn ContextReader,
-    pub(super) looks: &'a StageLookups,
+    pub(super) lookups: &'a StageLookups,
 }
 
 /// The number of lookups in other stages, and the evaluated stages.
@@ -162,7 +162,7 @@ impl StageFileTree<'_> {
 
     /// Opens a file of another stage, through the COPY instructions there.
     fn open_in_stage(&self, stage: usize, before: usize, path: &str, depth: usize) -> Result<OpenedFile, Cause> {
-        let evaluated = self.looks.evaluate_stage(self, stage)?;
+        let evaluated = self.lookups.evaluate_stage(self, stage)?;
         let tree = StageFileTree { evaluated: &evaluated, ..*self };
         tree.open_copied(None, before, &absolute_path("/", path), depth + 1)
     }

@@ -23,7 +23,7 @@ pub(super) struct TargetReader<'a> {
     /// What the commands of the current stage leave for later ones.
     pub(super) state: StageState,
     /// What was looked for in other stages.
-    pub(super) looks: StageLookups,
+    pub(super) lookups: StageLookups,
 }
 
 impl TargetReader<'_> {
@@ -62,7 +62,7 @@ impl TargetReader<'_> {
             options: self.options,
             source: self.source,
             shelf: self.shelf,
-            looks: &self.looks,
+            lookups: &self.lookups,
         };
         run_commands::read_runs(inputs, &mut self.state, &mut self.seen, &mut self.notes);
     }

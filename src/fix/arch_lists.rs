@@ -26,7 +26,7 @@ pub(super) fn arch_list_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
                 step: found.len(),
                 title: arch_list_title(variable, &add),
                 safety: FixSafety::Safe,
-                wish: ProposedChange::ArchList { variable: variable.to_owned(), add },
+                change: ProposedChange::ArchList { variable: variable.to_owned(), add },
             });
         }
     }
@@ -44,15 +44,15 @@ pub(super) fn arch_list_candidates_on_other_bases(case: &FixContext<'_>) -> Vec<
     }
     let bases = base_image_tags::base_tag_candidates(case)
         .into_iter()
-        .filter(|base| base_image_tags::cuda_version_of_new_base(&base.wish).is_some_and(knows_all));
+        .filter(|base| base_image_tags::cuda_version_of_new_base(&base.change).is_some_and(knows_all));
     let bases: Vec<FixCandidate> = bases.take(MAX_BASES).collect();
     let with = |base: &FixCandidate, variable: &str| FixCandidate {
         kind: ChangeKind::BaseTag,
         step: base.step,
         title: format!("{}, and {}", base.title, arch_list_title(variable, &missing)),
         safety: base.safety,
-        wish: ProposedChange::All(vec![
-            base.wish.clone(),
+        change: ProposedChange::All(vec![
+            base.change.clone(),
             ProposedChange::ArchList { variable: variable.to_owned(), add: missing.clone() },
         ]),
     };

@@ -52,7 +52,7 @@ pub(super) fn fixes_under_assumptions(
     };
     let mut found = Vec::new();
     let all: &[bool] = if usual.is_some() { &[false, true] } else { &[false] };
-    means.crew.process_in_order(all, either, |tried| {
+    means.threads.process_in_order(all, either, |tried| {
         found.push(tried);
         true
     });

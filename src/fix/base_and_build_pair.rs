@@ -40,10 +40,10 @@ pub(super) fn find_pair(case: &FixContext<'_>, trials: &mut TrialRunner<'_>) -> 
     }
     let before = trial_verdicts(case.before);
     let compat = compat_library::compat_candidates(case);
-    let dropped = compat.iter().find(|one| one.wish == ProposedChange::DropCompat);
+    let dropped = compat.iter().find(|one| one.change == ProposedChange::DropCompat);
     let of_base = |base: &FixCandidate, dropped: Option<&FixCandidate>, trials: &mut TrialRunner<'_>| {
         let gets_further = trials
-            .test_on_aimed_pools(case, &base.wish)
+            .test_on_aimed_pools(case, &base.change)
             .is_some_and(|outcome| changes_failure(&before, &outcome.fates));
         if gets_further { evaluate_pairs(case, base, &builds, dropped, trials) } else { PairResults::default() }
     };
@@ -103,13 +103,13 @@ fn combine_candidates(base: &FixCandidate, build: &FixCandidate) -> FixCandidate
         step: 1_000 + base.step + build.step,
         title: format!("{}, and {}", base.title, build.title),
         safety: base.safety.max(build.safety),
-        wish: ProposedChange::All([single_changes(&base.wish), single_changes(&build.wish)].concat()),
+        change: ProposedChange::All([single_changes(&base.change), single_changes(&build.change)].concat()),
     }
 }
 
 /// Returns the single changes that a change consists of.
-fn single_changes(wish: &ProposedChange) -> Vec<ProposedChange> {
-    match wish {
+fn single_changes(change: &ProposedChange) -> Vec<ProposedChange> {
+    match change {
         ProposedChange::All(list) => list.clone(),
         one => vec![one.clone()],
     }

@@ -15,15 +15,15 @@ use crate::model::package::{ObservedPackage, PackageManager, PackageVersion};
 /// CUDA. Such a package may not work on that base.
 pub(super) fn is_rejected_downgrade(
     case: &FixContext<'_>,
-    wish: &ProposedChange,
+    change: &ProposedChange,
     after: Option<&AnalysisSubject>,
 ) -> bool {
-    if !is_downgrade(wish) {
+    if !is_downgrade(change) {
         return false;
     }
     let seen = after.and_then(|subject| judge::observations_for_platform(&subject.content, &case.platform));
     seen.is_some_and(|seen| {
-        has_unpinned_framework(&seen, case.knowledge()) || has_package_for_newer_cuda(case, wish, &seen)
+        has_unpinned_framework(&seen, case.knowledge()) || has_package_for_newer_cuda(case, change, &seen)
     })
 }
 
@@ -35,9 +35,9 @@ fn has_unpinned_framework(seen: &Observations, knowledge: Knowledge) -> bool {
 }
 
 /// Whether something is built for a newer CUDA major release than that of the selected base.
-fn has_package_for_newer_cuda(case: &FixContext<'_>, wish: &ProposedChange, seen: &Observations) -> bool {
+fn has_package_for_newer_cuda(case: &FixContext<'_>, change: &ProposedChange, seen: &Observations) -> bool {
     let knowledge = case.knowledge();
-    let Some(base) = selected_base_image(wish).and_then(cuda_version_from_tag) else { return false };
+    let Some(base) = selected_base_image(change).and_then(cuda_version_from_tag) else { return false };
     let is_newer = |cuda: CudaVersion| cuda.major() > base.major();
     let of_component = |one: &Component| one.cuda.known().copied().is_some_and(is_newer);
     let component =
@@ -66,8 +66,8 @@ fn pip_and_conda_packages(seen: &Observations) -> impl Iterator<Item = &Observed
 }
 
 /// Returns the base image that a change selects.
-fn selected_base_image(wish: &ProposedChange) -> Option<&str> {
-    match wish {
+fn selected_base_image(change: &ProposedChange) -> Option<&str> {
+    match change {
         ProposedChange::Base { to, .. } => Some(to),
         ProposedChange::All(list) => list.iter().find_map(selected_base_image),
         _ => None,
@@ -91,9 +91,9 @@ pub(super) fn describe_downgrade(from: &str, to: &str) -> Option<String> {
 }
 
 /// Whether a change selects a CUDA image with an older CUDA major release or an older operating system.
-pub(super) fn is_downgrade(wish: &ProposedChange) -> bool {
+pub(super) fn is_downgrade(change: &ProposedChange) -> bool {
     let tag = |image: &'_ str| image.split('@').next().and_then(|image| Some(image.rsplit_once(':')?.1.to_owned()));
-    match wish {
+    match change {
         ProposedChange::Base { from, to } => {
             tag(from).zip(tag(to)).is_some_and(|(from, to)| describe_downgrade(&from, &to).is_some())
         }

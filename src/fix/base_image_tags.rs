@@ -60,8 +60,8 @@ pub(super) fn base_tag_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
         if supposed {
             let cuda = cuda_version_from_tag(&to_written).map_or_else(String::new, |cuda| format!(" for CUDA {cuda}"));
             let title = format!("use a tag of {name}{cuda} instead of the digest, such as {to}");
-            let wish = ProposedChange::Base { from: written.clone(), to: to_written };
-            return Some(FixCandidate { kind: ChangeKind::BaseTag, step, title, safety: FixSafety::Manual, wish });
+            let change = ProposedChange::Base { from: written.clone(), to: to_written };
+            return Some(FixCandidate { kind: ChangeKind::BaseTag, step, title, safety: FixSafety::Manual, change });
         }
         // Of most months nobody says which tags they have.
         let (title, safety) = match unlisted_month(case.knowledge(), &repository, &to) {
@@ -79,7 +79,7 @@ pub(super) fn base_tag_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
             step,
             title,
             safety,
-            wish: ProposedChange::Base { from: written.clone(), to: to_written },
+            change: ProposedChange::Base { from: written.clone(), to: to_written },
         })
     };
     tags.into_iter().take(MAX_TAGS).enumerate().filter_map(of_tag).collect()
@@ -107,14 +107,14 @@ pub(super) fn cuda_image_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> 
         step,
         title: format!("use {to} as the base image, and install on it what {written} contains"),
         safety: FixSafety::Manual,
-        wish: ProposedChange::Base { from: written.to_string(), to },
+        change: ProposedChange::Base { from: written.to_string(), to },
     };
     cuda_bases_with_libraries(case).into_iter().enumerate().map(of_image).collect()
 }
 
 /// Returns the CUDA version of the base image that a change selects, if its tag states one.
-pub(super) fn cuda_version_of_new_base(wish: &ProposedChange) -> Option<CudaVersion> {
-    match wish {
+pub(super) fn cuda_version_of_new_base(change: &ProposedChange) -> Option<CudaVersion> {
+    match change {
         ProposedChange::Base { to, .. } => cuda_version_from_tag(to),
         _ => None,
     }

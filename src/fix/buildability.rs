@@ -40,8 +40,8 @@ const CONFLICTING_PIN: &str = "manual: one of its dependencies is pinned to a re
 const HASH_OPTIONS: [&str; 4] = ["--hash=", "--hash ", "--require-hashes", "PIP_REQUIRE_HASHES"];
 
 /// Returns the packages that a change requires.
-fn requested_packages(wish: &ProposedChange) -> Vec<TargetPackage<'_>> {
-    match wish {
+fn requested_packages(change: &ProposedChange) -> Vec<TargetPackage<'_>> {
+    match change {
         ProposedChange::Build { package, to, build, companions, .. } => {
             let own = TargetPackage { name: package, version: to, build: build.as_deref() };
             let others =
@@ -54,32 +54,32 @@ fn requested_packages(wish: &ProposedChange) -> Vec<TargetPackage<'_>> {
 }
 
 /// Whether everything that a change replaces was observed: each of its packages, or in any case the base image.
-pub(super) fn is_target_observed(case: &FixContext<'_>, wish: &ProposedChange) -> bool {
-    if matches!(wish, ProposedChange::Base { .. } | ProposedChange::Whole { .. } | ProposedChange::DropPackage(_)) {
+pub(super) fn is_target_observed(case: &FixContext<'_>, change: &ProposedChange) -> bool {
+    if matches!(change, ProposedChange::Base { .. } | ProposedChange::Whole { .. } | ProposedChange::DropPackage(_)) {
         return true;
     }
-    let targets = requested_packages(wish);
+    let targets = requested_packages(change);
     !targets.is_empty() && targets.iter().all(|one| last_pip_package(&case.seen, one.name).is_some())
 }
 
 /// Returns the reason why the edits of a change cannot be applied automatically, if there is one.
 pub(super) fn find_build_obstacle(
     case: &FixContext<'_>,
-    wish: &ProposedChange,
+    change: &ProposedChange,
     edits: &[SourceEdit],
     after: &Observations,
 ) -> Option<&'static str> {
-    if adds_dependencies(wish) && requires_hashes(case) {
+    if adds_dependencies(change) && requires_hashes(case) {
         return Some(MISSING_HASHES);
     }
     if writes_unknown_url(case, edits) {
         return Some(UNVERIFIED_ADDRESS);
     }
-    let targets = requested_packages(wish);
+    let targets = requested_packages(change);
     if let Some(why) = build_conflict(case, &targets, after) {
         return Some(why);
     }
-    if targets.is_empty() && !renames_or_moves_package(wish) {
+    if targets.is_empty() && !renames_or_moves_package(change) {
         return None;
     }
     if edits.iter().any(|edit| has_hashes_at(case, edit.source, edit.span)) {
@@ -107,16 +107,16 @@ pub(super) fn find_build_obstacle(
 }
 
 /// Whether a change installs additional packages that no file names.
-fn adds_dependencies(wish: &ProposedChange) -> bool {
-    match wish {
+fn adds_dependencies(change: &ProposedChange) -> bool {
+    match change {
         ProposedChange::All(list) => list.iter().any(adds_dependencies),
         one => matches!(one, ProposedChange::Whole { .. } | ProposedChange::Extra { .. }),
     }
 }
 
 /// Whether a change replaces a package by another distribution or extra, or takes it from another index.
-fn renames_or_moves_package(wish: &ProposedChange) -> bool {
-    match wish {
+fn renames_or_moves_package(change: &ProposedChange) -> bool {
+    match change {
         ProposedChange::All(list) => list.iter().any(renames_or_moves_package),
         one => matches!(one, ProposedChange::Extra { .. } | ProposedChange::Name { .. } | ProposedChange::Index { .. }),
     }

@@ -71,10 +71,10 @@ fn find_first_changes(case: &FixContext<'_>, tried: &[TestedFix], trials: &mut T
         if one.starting_pools(case.aim).is_empty() || found.len() == MAX_HELPFUL_FIRST_CHANGES {
             continue;
         }
-        let Some(outcome) = trials.test_change(case, &one.wish) else { continue };
+        let Some(outcome) = trials.test_change(case, &one.change) else { continue };
         let Some(subject) = outcome.subject else { continue };
-        let (title, wish) = (one.title.clone(), one.wish.clone());
-        let candidate = FixCandidate { kind: one.kind, step: one.step, title, safety: one.safety, wish };
+        let (title, change) = (one.title.clone(), one.change.clone());
+        let candidate = FixCandidate { kind: one.kind, step: one.step, title, safety: one.safety, change };
         found.push(FirstChange { candidate, subject, edits: outcome.edits });
     }
     let before = trial_verdicts(case.before);
@@ -88,9 +88,9 @@ fn find_first_changes(case: &FixContext<'_>, tried: &[TestedFix], trials: &mut T
     ];
     let all_candidates = kinds.into_iter().flat_map(|list| list.into_iter().take(MAX_CANDIDATES_PER_KIND));
     let untried: Vec<FixCandidate> =
-        all_candidates.filter(|proposed| !tried.iter().any(|one| one.wish == proposed.wish)).collect();
+        all_candidates.filter(|proposed| !tried.iter().any(|one| one.change == proposed.change)).collect();
     let first = |candidate: &FixCandidate, trials: &mut TrialRunner<'_>| {
-        let outcome = trials.test_change(case, &candidate.wish)?;
+        let outcome = trials.test_change(case, &candidate.change)?;
         let subject = outcome.subject.filter(|_| makes_progress(&before, &outcome.fates))?;
         Some(FirstChange { candidate: candidate.clone(), subject, edits: outcome.edits })
     };
@@ -128,19 +128,19 @@ fn extend_sequence(case: &FixContext<'_>, first: FirstChange, trials: &mut Trial
 
 /// Combines two changes into one candidate; `None` if both change the same thing.
 fn combine_changes(first: FixCandidate, then: &TestedFix) -> Option<FixCandidate> {
-    let mut all = match first.wish {
+    let mut all = match first.change {
         ProposedChange::All(list) => list,
         one => vec![one],
     };
-    if let ProposedChange::Env(more) = &then.wish
+    if let ProposedChange::Env(more) = &then.change
         && let Some(ProposedChange::Env(list)) = all.iter_mut().find(|one| matches!(one, ProposedChange::Env(_)))
     {
         list.retain(|(name, _)| !more.iter().any(|(other, _)| other == name));
         list.extend(more.iter().cloned());
-    } else if all.iter().any(|one| changes_same_thing(one, &then.wish)) {
+    } else if all.iter().any(|one| changes_same_thing(one, &then.change)) {
         return None;
     } else {
-        all.push(then.wish.clone());
+        all.push(then.change.clone());
     }
     let far = if first.step >= FAR_STEP || then.step >= FAR_STEP { FAR_STEP } else { 0 };
     Some(FixCandidate {
@@ -148,7 +148,7 @@ fn combine_changes(first: FixCandidate, then: &TestedFix) -> Option<FixCandidate
         step: far + 1_000 + first.step % FAR_STEP + then.step % FAR_STEP,
         title: format!("{}, and {}", first.title, then.title),
         safety: first.safety.max(then.safety),
-        wish: ProposedChange::All(all),
+        change: ProposedChange::All(all),
     })
 }
 

@@ -11,8 +11,8 @@ use crate::report::kinds::{ChangeKind, FixSafety};
 /// Returns candidates that remove the compat library, or install the one for the CUDA version of a core component.
 pub(super) fn compat_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
     let mut found = Vec::new();
-    let mut add = |title: String, safety: FixSafety, wish: ProposedChange| {
-        found.push(FixCandidate { kind: ChangeKind::Compat, step: found.len(), title, safety, wish });
+    let mut add = |title: String, safety: FixSafety, change: ProposedChange| {
+        found.push(FixCandidate { kind: ChangeKind::Compat, step: found.len(), title, safety, change });
     };
     if case.image.compat.known().is_some() {
         let title = "leave out the compat library, so that the libcuda of the host is used".to_owned();
@@ -46,13 +46,14 @@ fn compat_package_name(knowledge: Knowledge, cuda: CudaVersion) -> Option<&'stat
 /// Returns candidates that remove packages and files which belong to the driver.
 pub(super) fn driver_library_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
     let knowledge = case.knowledge();
-    let mut wishes: Vec<(String, ProposedChange)> = Vec::new();
+    let mut changes: Vec<(String, ProposedChange)> = Vec::new();
     for package in case.seen.packages.iter().filter(|one| one.requirement.manager == PackageManager::System) {
         let of_driver = knowledge.driver_package(&package.requirement.name).is_some_and(|row| !row.toolkit);
-        let known =
-            wishes.iter().any(|(_, wish)| *wish == ProposedChange::DropPackage(package.requirement.name.to_string()));
+        let known = changes
+            .iter()
+            .any(|(_, change)| *change == ProposedChange::DropPackage(package.requirement.name.to_string()));
         if of_driver && !known {
-            wishes.push((
+            changes.push((
                 format!("leave out {}, which contains driver libraries", package.requirement.name),
                 ProposedChange::DropPackage(package.requirement.name.to_string()),
             ));
@@ -66,16 +67,16 @@ pub(super) fn driver_library_candidates(case: &FixContext<'_>) -> Vec<FixCandida
         .cloned()
         .collect();
     if let Some(first) = files.first() {
-        wishes.push((format!("leave out {first}, a driver library"), ProposedChange::DropFiles(files)));
+        changes.push((format!("leave out {first}, a driver library"), ProposedChange::DropFiles(files)));
     }
-    let candidate = |(step, (title, wish)): (usize, (String, ProposedChange))| FixCandidate {
+    let candidate = |(step, (title, change)): (usize, (String, ProposedChange))| FixCandidate {
         kind: ChangeKind::DriverLibraries,
         step,
         title,
         safety: FixSafety::Unsafe,
-        wish,
+        change,
     };
-    wishes.into_iter().enumerate().map(candidate).collect()
+    changes.into_iter().enumerate().map(candidate).collect()
 }
 
 /// Whether a path is a user-mode driver library with a driver version in its name.

@@ -80,7 +80,7 @@ fn find_image_change(
     let judged = judge::judge_on_hosts(case.subject, settings, &hosts);
     let next = FixContext::try_new(case.aim, case.subject, &judged, settings, &hosts)?;
     let left = trials.remaining().min(MAX_TRIALS);
-    let means = SearchResources::new(&hosts, trials.means.crew);
+    let means = SearchResources::new(&hosts, trials.means.threads);
     let mut own = TrialRunner::new(&means, left);
     let kinds: Vec<ChangeKind> = ChangeKind::ALL.iter().copied().filter(|kind| kind.changes_image()).collect();
     let starts = |one: &TestedFix| {
@@ -113,7 +113,7 @@ fn combine_with_drivers(case: &FixContext<'_>, moved: &[(&Pool, DriverVersion)],
         kind: ChangeKind::Driver,
         title: format!("{}, and {}", drivers.title, one.title),
         safety: FixSafety::Manual,
-        wish: ProposedChange::All(vec![drivers.wish, one.wish]),
+        change: ProposedChange::All(vec![drivers.change, one.change]),
         edits: Vec::new(),
         ..one
     })

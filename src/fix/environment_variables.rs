@@ -26,13 +26,13 @@ const PRIVILEGED_VARIABLES: [&str; 2] = ["NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MI
 
 /// Returns candidates that set or shorten environment variables of the image.
 pub(super) fn environment_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
-    let mut wishes: Vec<(String, FixSafety, ProposedChange)> = Vec::new();
+    let mut changes: Vec<(String, FixSafety, ProposedChange)> = Vec::new();
     let mut set = |list: &[(&str, &str)], safety: FixSafety| {
         let text = |value: &'_ str| if value.is_empty() { "\"\"".to_owned() } else { value.to_owned() };
         let assignments: Vec<String> = list.iter().map(|(name, value)| format!("{name}={}", text(value))).collect();
-        let wish =
+        let change =
             ProposedChange::Env(list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect());
-        wishes.push((format!("set {}", assignments.join(" and ")), safety, wish));
+        changes.push((format!("set {}", assignments.join(" and ")), safety, change));
     };
     let value = |name: &str| case.image.env.get(name).known().cloned();
     let devices = (DEVICES, "all");
@@ -105,24 +105,24 @@ pub(super) fn environment_candidates(case: &FixContext<'_>) -> Vec<FixCandidate>
         for holds in ["/compat", "/stubs"] {
             if value(SEARCH_PATH).is_none_or(|path| path.contains(holds)) {
                 let title = format!("remove the directories with `{holds}` from {SEARCH_PATH}");
-                let wish = ProposedChange::EnvWithout { name: SEARCH_PATH.to_owned(), holds: vec![holds] };
-                wishes.push((title, FixSafety::Safe, wish));
+                let change = ProposedChange::EnvWithout { name: SEARCH_PATH.to_owned(), holds: vec![holds] };
+                changes.push((title, FixSafety::Safe, change));
             }
         }
     }
     if let Some(path) = search_path_with_driver(case, value(SEARCH_PATH).as_deref()) {
         let title = format!("add {GKE_DRIVER_DIRECTORY} to {SEARCH_PATH}");
-        wishes.push((title, FixSafety::Safe, ProposedChange::Env(vec![(SEARCH_PATH.to_owned(), path)])));
+        changes.push((title, FixSafety::Safe, ProposedChange::Env(vec![(SEARCH_PATH.to_owned(), path)])));
     }
     for path in search_paths_with_host_first(case, value(SEARCH_PATH).as_deref()) {
         let title = format!(
             "set {SEARCH_PATH}={path}, so that the libcuda of the host is found before that of the compat directory"
         );
-        wishes.push((title, FixSafety::Unsafe, ProposedChange::Env(vec![(SEARCH_PATH.to_owned(), path)])));
+        changes.push((title, FixSafety::Unsafe, ProposedChange::Env(vec![(SEARCH_PATH.to_owned(), path)])));
     }
     let candidate =
-        |(step, (title, safety, wish))| FixCandidate { kind: ChangeKind::Environment, step, title, safety, wish };
-    wishes.into_iter().enumerate().map(candidate).collect()
+        |(step, (title, safety, change))| FixCandidate { kind: ChangeKind::Environment, step, title, safety, change };
+    changes.into_iter().enumerate().map(candidate).collect()
 }
 
 /// Returns the search path with the directory appended into which some nodes mount the driver, if that may help.

@@ -177,17 +177,17 @@ impl<'a> FixContext<'a> {
     /// Whether the failure on a pool is gone. Either the image starts on some host, or the steps that stopped it pass
     /// or are unknown for reasons that existed before, and no other step stops it.
     fn is_failure_removed(&self, was: &StepSeverities, verdict: &model::Verdict, judged: &model::Subject) -> bool {
-        let wall = |step: &model::Step| was.get(&step.step) == Some(&StepSeverity::Stops);
+        let failure = |step: &model::Step| was.get(&step.step) == Some(&StepSeverity::Stops);
         let mut steps = verdict.scenarios.iter().flat_map(|scenario| &scenario.steps);
         let passed = |step: &model::Step| match step_severity(step) {
             StepSeverity::Passes => true,
             StepSeverity::Unknown => step.result == StepStatus::Unknown && self.was_already_unknown(step, judged),
             StepSeverity::Stops => false,
         };
-        let walls = was.values().any(|one| *one == StepSeverity::Stops);
+        let failures = was.values().any(|one| *one == StepSeverity::Stops);
         let mut none_stops =
-            || steps.all(|step| if wall(step) { passed(step) } else { step.result != StepStatus::Stops });
-        walls && (starts_on_some_hosts(verdict) || none_stops())
+            || steps.all(|step| if failure(step) { passed(step) } else { step.result != StepStatus::Stops });
+        failures && (starts_on_some_hosts(verdict) || none_stops())
     }
 
     /// Whether an unknown or stopping step now passes, and no step is worse than before or newly unknown. Where every

@@ -202,6 +202,6 @@ fn candidate_for_pools(
         step: 0,
         title: parts.join("; "),
         safety: FixSafety::Manual,
-        wish: ProposedChange::Pools(changes),
+        change: ProposedChange::Pools(changes),
     }]
 }

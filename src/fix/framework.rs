@@ -182,12 +182,17 @@ pub(super) fn framework_variant_candidates(case: &FixContext<'_>) -> Vec<FixCand
         Some((title, safety, torch.build_change(case, torch.row, Some(tag))?))
     });
     let served = find_index_candidates(case, &torch).into_iter().filter(|(same, ..)| *same);
-    let served = served.map(|(_, title, safety, wish)| (title, safety, wish));
+    let served = served.map(|(_, title, safety, change)| (title, safety, change));
     // What nobody knows a release for is the newest that the index has.
     let lacks = package_without_release(case, torch.row.version, torch.unpinned_command(), None).is_some();
     let all: Vec<_> = if lacks { served.chain(pinned).collect() } else { pinned.chain(served).collect() };
-    let candidate =
-        |(step, (title, safety, wish))| FixCandidate { kind: ChangeKind::FrameworkVariant, step, title, safety, wish };
+    let candidate = |(step, (title, safety, change))| FixCandidate {
+        kind: ChangeKind::FrameworkVariant,
+        step,
+        title,
+        safety,
+        change,
+    };
     all.into_iter().enumerate().map(candidate).collect()
 }
 
@@ -261,25 +266,25 @@ pub(super) fn distant_version_candidates(case: &FixContext<'_>) -> Vec<FixCandid
 
 /// Returns candidates for the releases in a range of ranks, the nearest release being the first.
 fn version_candidates_in_range(case: &FixContext<'_>, places: Range<usize>, builds: usize) -> Vec<FixCandidate> {
-    let mut wishes: Vec<ReleaseChange> = Vec::new();
+    let mut changes: Vec<ReleaseChange> = Vec::new();
     if let Some(torch) = InstalledTorch::detect(case) {
-        wishes.extend(torch_release_changes(case, &torch, places.clone(), builds));
+        changes.extend(torch_release_changes(case, &torch, places.clone(), builds));
     }
     let other = |one: &&ObservedPackage| {
         one.requirement.manager == PackageManager::Pip && !case.knowledge().has_variants(&one.requirement.name)
     };
     for package in case.seen.packages.iter().filter(other) {
-        wishes.extend(package_release_changes(case, package, places.clone()));
+        changes.extend(package_release_changes(case, package, places.clone()));
     }
     let first = places.start * builds;
-    let candidate = |(step, (far, title, safety, wish)): (usize, ReleaseChange)| FixCandidate {
+    let candidate = |(step, (far, title, safety, change)): (usize, ReleaseChange)| FixCandidate {
         kind: ChangeKind::FrameworkVersion,
         step: if far { FAR_STEP + first + step } else { first + step },
         title,
         safety,
-        wish,
+        change,
     };
-    wishes.into_iter().enumerate().map(candidate).collect()
+    changes.into_iter().enumerate().map(candidate).collect()
 }
 
 /// Returns the safety of a change between releases: unsafe to a near release, manual to a distant one.
@@ -319,8 +324,8 @@ fn torch_release_changes(
                 (None, None) => (title, safety),
             };
             let list = if lacks.is_some() { &mut lacking } else { &mut found };
-            let wish = torch.build_change(case, row, tag);
-            list.extend(wish.map(|wish| (!are_neighbours(torch.row.version, version), title, safety, wish)));
+            let change = torch.build_change(case, row, tag);
+            list.extend(change.map(|change| (!are_neighbours(torch.row.version, version), title, safety, change)));
         }
     }
     // What stands in an index is nearer than what is written by hand.
@@ -329,7 +334,7 @@ fn torch_release_changes(
         found.into_iter().partition(|one| !is_manual(one));
     let served = if places.start == 0 { find_index_candidates(case, torch) } else { Vec::new() };
     let served =
-        served.into_iter().filter(|(same, ..)| !same).map(|(_, title, safety, wish)| (false, title, safety, wish));
+        served.into_iter().filter(|(same, ..)| !same).map(|(_, title, safety, change)| (false, title, safety, change));
     written.into_iter().chain(served).chain(manual).chain(lacking).collect()
 }
 
@@ -349,8 +354,8 @@ fn package_release_changes(
     if all.is_empty() || !(core || pins_torch(knowledge, &package.requirement.name, now)) {
         return Vec::new();
     }
-    let wish = |(to, needs): (&str, String)| {
-        let wish = ProposedChange::Build {
+    let change = |(to, needs): (&str, String)| {
+        let change = ProposedChange::Build {
             package: package.requirement.name.to_string(),
             from: Some(now.to_owned()),
             to: to.to_owned(),
@@ -363,7 +368,7 @@ fn package_release_changes(
             !are_neighbours(now, to),
             format!("install {}=={to}{needs}", package.requirement.name),
             release_step_safety(now, to),
-            wish,
+            change,
         )
     };
     let there = |to: &'static str| Some((to, python_condition(case, Some(package), now, to)?));
@@ -373,7 +378,7 @@ fn package_release_changes(
         let others: Vec<&str> = all.iter().copied().filter(|one| *one != now && !ranked.contains(one)).collect();
         ranked.extend(others.into_iter().rev());
     }
-    ranked.into_iter().filter_map(there).skip(places.start).take(places.len()).map(wish).collect()
+    ranked.into_iter().filter_map(there).skip(places.start).take(places.len()).map(change).collect()
 }
 
 /// Returns the component that a distribution contains.
@@ -429,13 +434,13 @@ fn find_index_candidates(case: &FixContext<'_>, torch: &InstalledTorch<'_>) -> V
             Some(_) => FixSafety::Manual,
             None => safety.max(dependent_wheel_safety(case, torch, Some(tag))),
         };
-        let wish = ProposedChange::Index {
+        let change = ProposedChange::Index {
             package: name.to_owned(),
             from: from.clone(),
             build: tag.to_owned(),
             page: page.replace("{build}", tag),
         };
-        Some((same, title, safety, wish))
+        Some((same, title, safety, change))
     };
     newest.into_iter().filter_map(of_index).take(MAX_INDEXES).collect()
 }

@@ -21,8 +21,8 @@ pub(super) fn platform_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
     }
     let pinned = if has_platform_flag(case) { ", without --platform in its FROM" } else { "" };
     let title = format!("build it for {} as well{pinned}", missing.join(" and "));
-    let wish = ProposedChange::Platforms(missing);
-    vec![FixCandidate { kind: ChangeKind::Platform, step: 0, title, safety: FixSafety::Manual, wish }]
+    let change = ProposedChange::Platforms(missing);
+    vec![FixCandidate { kind: ChangeKind::Platform, step: 0, title, safety: FixSafety::Manual, change }]
 }
 
 /// Whether the base image exists, or may exist, for a platform.

@@ -10,10 +10,10 @@
 //! these are told, and none is written: the image may need no change.
 //!
 //! Where no single change of the image does, a base, or its compat library, and a build of the framework are changed
-//! together; then up to three changes of which each meets a later wall than the one before it, or helps on more pools.
+//! together; then up to three changes of which each meets a later failure than the one before it, or helps on more pools.
 //! Releases of a framework that are further away than the nearest ten are tried where all that is of no avail.
 //!
-//! On pools where nothing of all that helps, a newer driver with which they meet a later wall and a change of the image that
+//! On pools where nothing of all that helps, a newer driver with which they fail at a later step and a change of the image that
 //! starts with it are told together.
 //!
 //! On a GPU that is newer than the release of the framework, a newer release together with a base of its CUDA is told

@@ -60,22 +60,22 @@ pub(super) fn find_newer_release(
 fn release_and_base_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
     let bases = base_image_tags::base_tag_candidates(case);
     let with_base = |release: FixCandidate| {
-        let cuda = cuda_version_of_release(case, &release.wish)?;
-        let base = bases.iter().find(|base| is_newer_base_with_cuda(&base.wish, cuda))?;
+        let cuda = cuda_version_of_release(case, &release.change)?;
+        let base = bases.iter().find(|base| is_newer_base_with_cuda(&base.change, cuda))?;
         Some(FixCandidate {
             kind: ChangeKind::FrameworkVersion,
             step: base.step + release.step,
             title: format!("{}, and {}", base.title, release.title),
             safety: base.safety.max(release.safety),
-            wish: ProposedChange::All(vec![base.wish.clone(), release.wish]),
+            change: ProposedChange::All(vec![base.change.clone(), release.change]),
         })
     };
     framework::framework_version_candidates(case).into_iter().filter_map(with_base).collect()
 }
 
 /// Returns the CUDA version of a newer framework release: that of its build, else of its default build.
-fn cuda_version_of_release(case: &FixContext<'_>, wish: &ProposedChange) -> Option<CudaVersion> {
-    let ProposedChange::Build { package, from: Some(from), to, build, .. } = wish else { return None };
+fn cuda_version_of_release(case: &FixContext<'_>, change: &ProposedChange) -> Option<CudaVersion> {
+    let ProposedChange::Build { package, from: Some(from), to, build, .. } = change else { return None };
     let knowledge = case.knowledge();
     if !knowledge.has_variants(package) || compare_natural(to, from).is_le() {
         return None;
@@ -90,10 +90,10 @@ fn cuda_version_of_release(case: &FixContext<'_>, wish: &ProposedChange) -> Opti
 }
 
 /// Whether a change replaces an older CUDA base image by one with this CUDA version.
-fn is_newer_base_with_cuda(wish: &ProposedChange, cuda: CudaVersion) -> bool {
-    let ProposedChange::Base { from, .. } = wish else { return false };
+fn is_newer_base_with_cuda(change: &ProposedChange, cuda: CudaVersion) -> bool {
+    let ProposedChange::Base { from, .. } = change else { return false };
     let older = cuda_version_from_tag(from).is_some_and(|own| own.release() < cuda.release());
-    older && base_image_tags::cuda_version_of_new_base(wish).is_some_and(|own| own.release() == cuda.release())
+    older && base_image_tags::cuda_version_of_new_base(change).is_some_and(|own| own.release() == cuda.release())
 }
 
 /// Returns the drivers with which the changed image starts, grouped by pools with the same ranges.

@@ -52,7 +52,7 @@ pub(super) fn extra_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidat
                 step: found.len(),
                 title,
                 safety: if pinned || now == Some(then.version) { FixSafety::Safe } else { FixSafety::Unsafe },
-                wish: ProposedChange::Extra {
+                change: ProposedChange::Extra {
                     package: name.to_owned(),
                     from: extra.to_owned(),
                     to: other_extra.to_owned(),
@@ -72,10 +72,10 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
         return Vec::new();
     }
     let mut found: Vec<FixCandidate> = Vec::new();
-    let mut add = |title: String, wish: ProposedChange| {
+    let mut add = |title: String, change: ProposedChange| {
         let known = found.iter().any(|one: &FixCandidate| one.title == title);
         let candidate =
-            FixCandidate { kind: ChangeKind::FrameworkVariant, step: 0, title, safety: FixSafety::Unsafe, wish };
+            FixCandidate { kind: ChangeKind::FrameworkVariant, step: 0, title, safety: FixSafety::Unsafe, change };
         found.extend((!known).then_some(candidate));
     };
     for package in case.seen.packages.iter().filter(|one| one.requirement.manager == PackageManager::Pip) {
@@ -99,14 +99,14 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
         let missing = |(row, _): &(&RequiresDistRow, &str)| last_pip_package(&case.seen, row.package).is_none();
         for (row, extra) in rows.filter(libraries).filter(met).filter(missing) {
             let title = format!("install {name}[{extra}]=={version}, with the libraries that it loads");
-            let wish = ProposedChange::Extra {
+            let change = ProposedChange::Extra {
                 package: name.to_string(),
                 from: String::new(),
                 to: extra.to_owned(),
                 without: String::new(),
                 brings: row.package.to_owned(),
             };
-            add(title, wish);
+            add(title, change);
         }
     }
     found

@@ -217,7 +217,7 @@ pub struct FixCandidate {
     /// What else it may change.
     pub safety: FixSafety,
     /// The change.
-    pub wish: ProposedChange,
+    pub change: ProposedChange,
 }
 
 /// Whether a variable has the intended value; a colon-separated list may contain additional or repeated pieces.

@@ -33,8 +33,8 @@ pub(super) fn renamed_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandid
                 }
                 None => (format!("install {name}, the newest release for CUDA {cuda}"), FixSafety::Unsafe),
             };
-            let wish = ProposedChange::Name { from: package.requirement.name.to_string(), to: name.to_owned() };
-            found.push(FixCandidate { kind: ChangeKind::FrameworkVariant, step: found.len(), title, safety, wish });
+            let change = ProposedChange::Name { from: package.requirement.name.to_string(), to: name.to_owned() };
+            found.push(FixCandidate { kind: ChangeKind::FrameworkVariant, step: found.len(), title, safety, change });
         }
     }
     found

@@ -31,10 +31,10 @@ pub fn repair_subject(
     subject: &AnalysisSubject,
     settings: AnalysisSettings<'_>,
     hosts: &FleetHosts,
-    crew: &ThreadBudget,
+    threads: &ThreadBudget,
     least: FixSafety,
 ) -> AppliedFixes {
-    let (mut repair, means) = (AppliedFixes::default(), SearchResources::new(hosts, crew));
+    let (mut repair, means) = (AppliedFixes::default(), SearchResources::new(hosts, threads));
     let kinds: Vec<ChangeKind> = ChangeKind::ALL.iter().copied().filter(|kind| kind.changes_image()).collect();
     let mut sources = settings.sources.clone();
     let mut now = subject_with_file_cache(subject);

@@ -56,7 +56,7 @@ pub fn add_fixes(
     subject: &AnalysisSubject,
     settings: AnalysisSettings<'_>,
     hosts: &FleetHosts,
-    crew: &ThreadBudget,
+    threads: &ThreadBudget,
 ) {
     let parts = [&[SearchPart::Failing, SearchPart::Newer][..], &[SearchPart::Open, SearchPart::Supposed]];
     let enabled = [has_certain_errors(judged), judged.findings.iter().any(is_about_unknown_verdict)];
@@ -67,7 +67,7 @@ pub fn add_fixes(
         .flat_map(|(parts, _)| *parts)
         .copied()
         .collect();
-    let mut looked = run_searches(&selected_parts, judged, subject, settings, hosts, crew);
+    let mut looked = run_searches(&selected_parts, judged, subject, settings, hosts, threads);
     if let Some(found) = attach_fixes_to_errors(judged, &mut looked, settings) {
         add_incomplete_search_note(judged, found.cut);
         judged.inspected.notes.extend(judged.split.clone().map(Note::from));
@@ -97,11 +97,11 @@ pub fn add_fixes_to_errors(
     subject: &AnalysisSubject,
     settings: AnalysisSettings<'_>,
     hosts: &FleetHosts,
-    crew: &ThreadBudget,
+    threads: &ThreadBudget,
 ) {
     let selected_parts: &[SearchPart] =
         if has_certain_errors(judged) { &[SearchPart::Failing, SearchPart::Newer] } else { &[] };
-    let mut looked = run_searches(selected_parts, judged, subject, settings, hosts, crew);
+    let mut looked = run_searches(selected_parts, judged, subject, settings, hosts, threads);
     attach_fixes_to_errors(judged, &mut looked, settings);
 }
 
@@ -122,13 +122,13 @@ fn run_searches(
     subject: &AnalysisSubject,
     settings: AnalysisSettings<'_>,
     hosts: &FleetHosts,
-    crew: &ThreadBudget,
+    threads: &ThreadBudget,
 ) -> FixSearchResults {
     let mut looked = FixSearchResults::default();
     if parts.is_empty() {
         return looked;
     }
-    let (subject, means) = (&subject_with_file_cache(subject), &SearchResources::new(hosts, crew));
+    let (subject, means) = (&subject_with_file_cache(subject), &SearchResources::new(hosts, threads));
     let search = |aim| Some(search_fixes(aim, ChangeKind::ALL, subject, judged, settings, means));
     let part = |part: &SearchPart| match part {
         SearchPart::Failing => {
@@ -144,7 +144,7 @@ fn run_searches(
             ..FixSearchResults::default()
         },
     };
-    crew.process_in_order(parts, part, |part| {
+    threads.process_in_order(parts, part, |part| {
         looked.merge(part);
         true
     });
@@ -159,7 +159,7 @@ fn attach_fixes_to_errors(
 ) -> Option<FixSearchResult> {
     let mut found = looked.failing.take()?;
     let newer = looked.newer.take();
-    let (newer, drivers) = newer.filter(|(one, _)| !found.tried.iter().any(|other| other.wish == one.wish)).unzip();
+    let (newer, drivers) = newer.filter(|(one, _)| !found.tried.iter().any(|other| other.change == one.change)).unzip();
     if newer.is_some() {
         // It is told with the drivers that each pool needs for it.
         found.split = None;
@@ -207,9 +207,9 @@ fn attach_fixes(
         let is_beaten = |one: &&TestedFix| {
             let single = |other: &&&TestedFix| {
                 let written = other.safety < FixSafety::Manual && other.breaks.is_empty();
-                written && !matches!(other.wish, ProposedChange::All(_)) && on(one).is_subset(&on(other))
+                written && !matches!(other.change, ProposedChange::All(_)) && on(one).is_subset(&on(other))
             };
-            let is_manual_combination = matches!(one.wish, ProposedChange::All(_)) && one.safety == FixSafety::Manual;
+            let is_manual_combination = matches!(one.change, ProposedChange::All(_)) && one.safety == FixSafety::Manual;
             is_manual_combination && helping.iter().any(|other| single(&other))
         };
         let (beaten, first): (Vec<&TestedFix>, Vec<&TestedFix>) = helping.iter().copied().partition(is_beaten);

@@ -73,8 +73,8 @@ pub(super) fn search_fixes(
 /// Drops fixes that go back to an older CUDA major release or base OS, where other image fixes help the same pools.
 fn drop_backward_fixes(tried: Vec<TestedFix>, aim: TargetPools) -> Vec<TestedFix> {
     let (back, onward): (Vec<bool>, Vec<&TestedFix>) = (
-        tried.iter().map(|one| base_downgrades::is_downgrade(&one.wish)).collect(),
-        tried.iter().filter(|one| one.kind.changes_image() && !base_downgrades::is_downgrade(&one.wish)).collect(),
+        tried.iter().map(|one| base_downgrades::is_downgrade(&one.change)).collect(),
+        tried.iter().filter(|one| one.kind.changes_image() && !base_downgrades::is_downgrade(&one.change)).collect(),
     );
     let needless = |one: &TestedFix| {
         let others = || onward.iter().filter(|other| other.breaks.iter().all(|pool| one.breaks.contains(pool)));

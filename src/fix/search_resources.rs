@@ -21,13 +21,13 @@ type DriverHostsKey = (String, DriverVersion, Option<Date>);
 pub(super) struct SearchResources<'a> {
     /// The hosts of the fleet.
     pub(super) hosts: &'a FleetHosts,
-    pub(super) crew: &'a ThreadBudget,
+    pub(super) threads: &'a ThreadBudget,
     upgraded: Mutex<(usize, BTreeMap<DriverHostsKey, Arc<FleetHosts>>)>,
 }
 
 impl<'a> SearchResources<'a> {
-    pub(super) fn new(hosts: &'a FleetHosts, crew: &'a ThreadBudget) -> Self {
-        Self { hosts, crew, upgraded: Mutex::new((MAX_CACHED_HOSTS, BTreeMap::new())) }
+    pub(super) fn new(hosts: &'a FleetHosts, threads: &'a ThreadBudget) -> Self {
+        Self { hosts, threads, upgraded: Mutex::new((MAX_CACHED_HOSTS, BTreeMap::new())) }
     }
 
     /// Returns the hosts of a pool with another driver on a day, as hosts of a fleet with that pool only.

@@ -19,7 +19,7 @@ const SIMULATED_ORIGIN: Origin = Origin::Option("a change that is tried");
 /// Returns the observations after a change; `None` if they cannot be determined.
 #[expect(clippy::too_many_lines, reason = "one case after the other")]
 pub(super) fn apply_to_observations(
-    wish: &ProposedChange,
+    change: &ProposedChange,
     seen: &Observations,
     knowledge: Knowledge,
 ) -> Option<Observations> {
@@ -35,7 +35,7 @@ pub(super) fn apply_to_observations(
             Evidence::Leaf(vec![SIMULATED_ORIGIN]),
         )
     };
-    match wish {
+    match change {
         ProposedChange::Base { to, .. } if !built => {
             new.base = ObservedBase::Image(ImageReference::parse(to).ok()?, fact(FactKey::Base, None, to));
         }

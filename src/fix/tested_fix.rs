@@ -26,7 +26,7 @@ pub struct TestedFix {
     /// How safe the change is for everything else in the image.
     pub safety: FixSafety,
     /// The change.
-    pub wish: ProposedChange,
+    pub change: ProposedChange,
     /// The edits to write.
     pub edits: Vec<SourceEdit>,
     /// The verdicts with the change, one per pool.
@@ -78,8 +78,8 @@ pub(super) fn test_candidate(
     candidate: FixCandidate,
     trials: &mut TrialRunner<'_>,
 ) -> Option<TestedFix> {
-    let outcome = trials.test_if_helpful(case, &candidate.wish)?;
-    if base_downgrades::is_rejected_downgrade(case, &candidate.wish, outcome.subject.as_ref()) {
+    let outcome = trials.test_if_helpful(case, &candidate.change)?;
+    if base_downgrades::is_rejected_downgrade(case, &candidate.change, outcome.subject.as_ref()) {
         return None;
     }
     let before = trial_verdicts(case.before);
@@ -100,7 +100,7 @@ pub(super) fn test_candidate(
         };
         list.push(one.pool.clone());
     }
-    let FixCandidate { kind, step, mut title, safety, wish } = candidate;
+    let FixCandidate { kind, step, mut title, safety, change } = candidate;
     let started = |one: &&TrialVerdict| cures.contains(&one.pool) || settles.contains(&one.pool);
     let compiled = outcome.fates.iter().filter(started).any(|one| one.compiled);
     // Of a change that was tried alone before, the title may say it already.
@@ -114,7 +114,7 @@ pub(super) fn test_candidate(
     if compiled {
         also(&mut title, "with PTX compiled at start-up");
     }
-    if wish.drops_compat() && outcome.fates.iter().filter(started).any(|one| one.minor) {
+    if change.drops_compat() && outcome.fates.iter().filter(started).any(|one| one.minor) {
         also(&mut title, MINOR_VERSION_NOTE);
     }
     if let Some(why) = outcome.manual_reason {
@@ -133,7 +133,7 @@ pub(super) fn test_candidate(
         step,
         title,
         safety,
-        wish,
+        change,
         edits,
         fates: outcome.fates,
         cures,
@@ -178,7 +178,7 @@ pub(super) fn rank_fixes(mut tried: Vec<TestedFix>, case: &FixContext<'_>) -> Ve
         compiled: one.compiled,
         far: one.step >= FAR_STEP,
         left: all - one.starting_pools(aim).len().min(all),
-        changes: if let ProposedChange::All(list) = &one.wish { list.len() } else { 1 },
+        changes: if let ProposedChange::All(list) = &one.change { list.len() } else { 1 },
         kind: one.kind,
         step: one.step,
     };

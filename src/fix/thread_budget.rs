@@ -28,7 +28,7 @@ impl ThreadBudget {
     ) {
         let desk = WorkQueue::new(items);
         let help = || {
-            let _leaving = HelperGuard { crew: self, desk: &desk };
+            let _leaving = HelperGuard { threads: self, desk: &desk };
             while let Some((at, item)) = desk.next_item() {
                 desk.store_result(at, work(item));
             }
@@ -39,7 +39,7 @@ impl ThreadBudget {
                     desk.lock_state().helpers += 1;
                     // Without further threads this one does it all.
                     if Builder::new().stack_size(HELPER_STACK_SIZE).spawn_scoped(scope, help).is_err() {
-                        drop(HelperGuard { crew: self, desk: &desk });
+                        drop(HelperGuard { threads: self, desk: &desk });
                     }
                 }
             };
@@ -133,7 +133,7 @@ impl<'i, T, R> WorkQueue<'i, T, R> {
 
 /// Returns the thread of a helper to the budget when dropped, also after a panic.
 struct HelperGuard<'a, 'i, T, R> {
-    crew: &'a ThreadBudget,
+    threads: &'a ThreadBudget,
     desk: &'a WorkQueue<'i, T, R>,
 }
 
@@ -141,7 +141,7 @@ impl<T, R> Drop for HelperGuard<'_, '_, T, R> {
     fn drop(&mut self) {
         self.desk.lock_state().helpers -= 1;
         self.desk.news.notify_all();
-        self.crew.0.fetch_add(1, Ordering::Relaxed);
+        self.threads.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -153,18 +153,18 @@ mod tests {
 
     use super::*;
 
-    fn available_threads(crew: &ThreadBudget) -> isize {
-        crew.0.load(Ordering::SeqCst)
+    fn available_threads(threads: &ThreadBudget) -> isize {
+        threads.0.load(Ordering::SeqCst)
     }
 
     #[test]
     fn results_are_in_order_and_end_when_no_more_are_needed() {
         let items: Vec<usize> = (0..300).collect();
-        for threads in [0, 1, 2, 5] {
-            let crew = ThreadBudget::new(threads);
+        for count in [0, 1, 2, 5] {
+            let threads = ThreadBudget::new(count);
             for enough in [1, 7, 150, 300, 400] {
                 let mut results = Vec::new();
-                crew.process_in_order(
+                threads.process_in_order(
                     &items,
                     |item| item * 2,
                     |result| {
@@ -173,11 +173,11 @@ mod tests {
                     },
                 );
                 let expected: Vec<usize> = items.iter().map(|item| item * 2).take(enough).collect();
-                assert_eq!(results, expected, "{threads} threads, {enough} wanted");
+                assert_eq!(results, expected, "{count} threads, {enough} wanted");
             }
             assert_eq!(
-                available_threads(&crew),
-                isize::try_from(threads.saturating_sub(1)).expect("few"),
+                available_threads(&threads),
+                isize::try_from(count.saturating_sub(1)).expect("few"),
                 "all are back"
             );
         }
@@ -186,17 +186,21 @@ mod tests {
 
     #[test]
     fn one_thread_processes_nothing_ahead() {
-        let (done, crew) = (AtomicUsize::new(0), ThreadBudget::new(1));
-        crew.process_in_order(&[1, 2, 3, 4], |item| (*item, done.fetch_add(1, Ordering::SeqCst)), |(item, _)| item < 2);
+        let (done, threads) = (AtomicUsize::new(0), ThreadBudget::new(1));
+        threads.process_in_order(
+            &[1, 2, 3, 4],
+            |item| (*item, done.fetch_add(1, Ordering::SeqCst)),
+            |(item, _)| item < 2,
+        );
         assert_eq!(done.into_inner(), 2);
     }
 
     #[test]
     fn items_are_processed_in_parallel_within_the_budget() {
         // Nobody comes past it alone.
-        let (met, crew) = (Barrier::new(2), ThreadBudget::new(2));
+        let (met, threads) = (Barrier::new(2), ThreadBudget::new(2));
         let mut processed = 0;
-        crew.process_in_order(
+        threads.process_in_order(
             &[(); 2],
             |()| met.wait(),
             |_| {
@@ -205,27 +209,27 @@ mod tests {
             },
         );
         assert_eq!(processed, 2);
-        let (busy, most, crew) = (AtomicUsize::new(0), AtomicUsize::new(0), ThreadBudget::new(3));
+        let (busy, most, threads) = (AtomicUsize::new(0), AtomicUsize::new(0), ThreadBudget::new(3));
         let inner = |_: &usize| {
             most.fetch_max(busy.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             thread::yield_now();
             busy.fetch_sub(1, Ordering::SeqCst);
         };
         let items: Vec<usize> = (0..40).collect();
-        crew.process_in_order(&items, |_| crew.process_in_order(&items, inner, |()| true), |()| true);
+        threads.process_in_order(&items, |_| threads.process_in_order(&items, inner, |()| true), |()| true);
         // One that waits for a helper is not at work, and may be again before the one that took its place is done.
         assert!((1..=4).contains(&most.load(Ordering::SeqCst)), "{most:?}");
-        assert_eq!(available_threads(&crew), 2);
+        assert_eq!(available_threads(&threads), 2);
     }
 
     #[test]
     fn a_panic_reaches_the_calling_thread() {
-        for threads in [1, 3] {
-            let crew = ThreadBudget::new(threads);
+        for count in [1, 3] {
+            let threads = ThreadBudget::new(count);
             let items: Vec<usize> = (0..20).collect();
             let work = |item: &usize| assert!(*item != 10, "of the test");
-            let all = || crew.process_in_order(&items, work, |()| true);
-            assert!(catch_unwind(AssertUnwindSafe(all)).is_err(), "{threads} threads");
+            let all = || threads.process_in_order(&items, work, |()| true);
+            assert!(catch_unwind(AssertUnwindSafe(all)).is_err(), "{count} threads");
         }
     }
 }

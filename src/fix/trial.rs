@@ -105,7 +105,7 @@ impl<'a> TrialRunner<'a> {
             (result, (!own.short).then(|| left - own.left))
         };
         let mut items_then = items.iter();
-        means.crew.process_in_order(items, run_item, |(result, used)| {
+        means.threads.process_in_order(items, run_item, |(result, used)| {
             let item = items_then.next();
             let result = match (item, used.filter(|used| *used <= self.left)) {
                 (_, Some(used)) => {
@@ -157,33 +157,37 @@ impl TrialOutcome {
 
 impl TrialRunner<'_> {
     /// Tests a change with each variant of its edits, until one has the intended effect.
-    pub(super) fn test_change(&mut self, case: &FixContext<'_>, wish: &ProposedChange) -> Option<TrialOutcome> {
-        self.run_trial(case, wish, TrialDetail::Fates)
+    pub(super) fn test_change(&mut self, case: &FixContext<'_>, change: &ProposedChange) -> Option<TrialOutcome> {
+        self.run_trial(case, change, TrialDetail::Fates)
     }
 
     /// Tests a change like `test_change`, but only for final verdicts on the pools that the aim selects.
-    pub(super) fn test_on_aimed_pools(&mut self, case: &FixContext<'_>, wish: &ProposedChange) -> Option<TrialOutcome> {
-        self.run_trial(case, wish, TrialDetail::Ends)
+    pub(super) fn test_on_aimed_pools(
+        &mut self,
+        case: &FixContext<'_>,
+        change: &ProposedChange,
+    ) -> Option<TrialOutcome> {
+        self.run_trial(case, change, TrialDetail::Ends)
     }
 
     /// Tests a change; verdicts may be incomplete if it helps on no pool.
-    pub(super) fn test_if_helpful(&mut self, case: &FixContext<'_>, wish: &ProposedChange) -> Option<TrialOutcome> {
-        self.run_trial(case, wish, TrialDetail::Help)
+    pub(super) fn test_if_helpful(&mut self, case: &FixContext<'_>, change: &ProposedChange) -> Option<TrialOutcome> {
+        self.run_trial(case, change, TrialDetail::Help)
     }
 
     /// Runs one trial of a change, with the requested detail.
     fn run_trial(
         &mut self,
         case: &FixContext<'_>,
-        wish: &ProposedChange,
+        change: &ProposedChange,
         trial_detail: TrialDetail,
     ) -> Option<TrialOutcome> {
-        if let ProposedChange::Pools(changes) = wish {
+        if let ProposedChange::Pools(changes) = change {
             let fates = self.judge_with_pool_changes(case, changes);
             return Some(TrialOutcome::without_edits(fates, None, None));
         }
         if !matches!(case.subject.content, SubjectContent::Dockerfile { .. }) {
-            let seen = observations_with_change(case, wish)?;
+            let seen = observations_with_change(case, change)?;
             if !self.take_trial() {
                 return None;
             }
@@ -195,7 +199,7 @@ impl TrialRunner<'_> {
             ));
         }
         let mut hindered = None;
-        for EditVariant { edits, elsewhere } in write::edit_variants(case, wish) {
+        for EditVariant { edits, elsewhere } in write::edit_variants(case, change) {
             let Some(subject) = subject_with_edits(case.subject, case.settings.sources, &edits) else {
                 continue;
             };
@@ -204,11 +208,11 @@ impl TrialRunner<'_> {
                 continue;
             };
             let observed = observations_on_platform(&seen, &case.platform)
-                .filter(|seen| wish.is_fulfilled_by(seen) && removes_compat_as_intended(case, wish, seen));
+                .filter(|seen| change.is_fulfilled_by(seen) && removes_compat_as_intended(case, change, seen));
             let Some(observed) = observed.filter(|_| other_stages::are_other_bases_known(case, &subject)) else {
                 continue;
             };
-            if let Some(why) = find_build_obstacle(case, wish, &edits, observed) {
+            if let Some(why) = find_build_obstacle(case, change, &edits, observed) {
                 hindered.get_or_insert((seen, why));
                 continue;
             }
@@ -221,8 +225,8 @@ impl TrialRunner<'_> {
         // What somebody names in a text that is not edited is changed there by hand.
         let (seen, why) = match hindered {
             Some(found) => found,
-            None if is_target_observed(case, wish) => (
-                subject_with_observations(case.subject, case.before, observations_with_change(case, wish)?),
+            None if is_target_observed(case, change) => (
+                subject_with_observations(case.subject, case.before, observations_with_change(case, change)?),
                 NO_SINGLE_VALUE,
             ),
             None => return None,
@@ -330,14 +334,14 @@ impl TrialRunner<'_> {
 }
 
 /// Returns the observations as they would be with a change; `None` where that is unknown.
-fn observations_with_change(case: &FixContext<'_>, wish: &ProposedChange) -> Option<Observations> {
-    apply_to_observations(wish, &case.seen, case.knowledge()).filter(|seen| wish.is_fulfilled_by(seen))
+fn observations_with_change(case: &FixContext<'_>, change: &ProposedChange) -> Option<Observations> {
+    apply_to_observations(change, &case.seen, case.knowledge()).filter(|seen| change.is_fulfilled_by(seen))
 }
 
 /// Whether the change leaves no compat library; true for a change that is not meant to remove it.
-fn removes_compat_as_intended(case: &FixContext<'_>, wish: &ProposedChange, seen: &Observations) -> bool {
+fn removes_compat_as_intended(case: &FixContext<'_>, change: &ProposedChange, seen: &Observations) -> bool {
     let left = || infer_image_facts(seen, &case.platform, case.settings.as_of, case.knowledge());
-    !wish.drops_compat() || left().iter().all(|image| image.compat.known().is_none())
+    !change.drops_compat() || left().iter().all(|image| image.compat.known().is_none())
 }
 
 /// Wraps a value as declared, with the default span.
@@ -380,8 +384,8 @@ mod tests {
 
     /// Runs lists of trial counts, and returns the results and the remaining trials.
     fn run_lists(lists: &[Vec<usize>], threads: usize, left: usize) -> (Vec<Vec<usize>>, usize) {
-        let (hosts, crew) = (FleetHosts::default(), ThreadBudget::new(threads));
-        let means = SearchResources::new(&hosts, &crew);
+        let (hosts, threads) = (FleetHosts::default(), ThreadBudget::new(threads));
+        let means = SearchResources::new(&hosts, &threads);
         let mut trials = TrialRunner::new(&means, left);
         let mut all = Vec::new();
         let of_list = |list: &Vec<usize>, trials: &mut TrialRunner<'_>| {

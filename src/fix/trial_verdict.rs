@@ -42,16 +42,16 @@ pub(super) fn whole_subject_verdicts(subject: &model::Subject) -> impl Iterator<
 
 /// Whether some pool fails at a later step than before, and no pool at an earlier one.
 pub(super) fn makes_progress(before: &[TrialVerdict], after: &[TrialVerdict]) -> bool {
-    let wall = |one: &TrialVerdict| one.outcome;
+    let failure = |one: &TrialVerdict| one.outcome;
     let pairs = || {
         let now = |was: &TrialVerdict| after.iter().find(|one| one.pool == was.pool).cloned();
         before.iter().filter_map(move |was| Some((was, now(was)?)))
     };
     let later = |(was, now): (&TrialVerdict, TrialVerdict)| {
-        wall(was).is_some_and(|was| wall(&now).is_some_and(|now| was < now))
+        failure(was).is_some_and(|was| failure(&now).is_some_and(|now| was < now))
     };
     let worse = |(was, now): (&TrialVerdict, TrialVerdict)| match (was.fate, now.fate) {
-        (VerdictKind::Fails, VerdictKind::Fails) => wall(&now) < wall(was),
+        (VerdictKind::Fails, VerdictKind::Fails) => failure(&now) < failure(was),
         (VerdictKind::Starts, fate) => fate != VerdictKind::Starts,
         _ => false,
     };

@@ -42,7 +42,7 @@ struct RequiredLibraries {
     row: Option<&'static RowInfo>,
     falls_back: bool,
     /// How it finds libraries in the directories of NVIDIA's wheels.
-    looks: WheelLibrarySearch,
+    search: WheelLibrarySearch,
     /// Why it may require more libraries at its start.
     open: Option<Cause>,
 }
@@ -69,7 +69,7 @@ pub(super) fn infer_needs(
             let from = required.from.iter().copied().chain(build.fact).collect();
             let evidence = Evidence::Derived { by, from, row: required.row };
             let list: Vec<RequiredLibrary> =
-                names.iter().map(|name| world.locate_library(name, required.looks, allow_unpackaged)).collect();
+                names.iter().map(|name| world.locate_library(name, required.search, allow_unpackaged)).collect();
             let searched = "the known data of the component";
             let state = match open {
                 Some(why) => ValueState::Unknown(why.clone()),
@@ -144,12 +144,12 @@ fn required_libraries(
         };
         if let Some(row) = row.filter(bare) {
             if row.dependency_row.is_some() {
-                required.looks = WheelLibrarySearch::Program;
+                required.search = WheelLibrarySearch::Program;
             } else if row.by_loader
-                && required.looks == WheelLibrarySearch::Unknown
+                && required.search == WheelLibrarySearch::Unknown
                 && loader_ignores_wheels(seen, env, knowledge)
             {
-                required.looks = WheelLibrarySearch::LoaderOnly;
+                required.search = WheelLibrarySearch::LoaderOnly;
             }
             required.at_start.extend(row.needs.iter().map(|name| (*name).to_owned()));
             required.later.extend(row.opens.iter().map(|name| (*name).to_owned()));
@@ -213,12 +213,12 @@ struct LibrarySources<'a> {
 
 impl LibrarySources<'_> {
     /// Returns a soname with its presence; `loose`: whether files installed without a package may provide it.
-    fn locate_library(&self, name: &str, looks: WheelLibrarySearch, allow_unpackaged: bool) -> RequiredLibrary {
+    fn locate_library(&self, name: &str, search: WheelLibrarySearch, allow_unpackaged: bool) -> RequiredLibrary {
         let files = self.presence_in_files(name);
         // A part comes in the package of the whole.
         let whole = self.knowledge.main_library_of(name);
         let found = files
-            .max(self.presence_in_packages(whole, looks))
+            .max(self.presence_in_packages(whole, search))
             .max(self.presence_in_base_image(whole))
             .max(if allow_unpackaged { self.presence_in_unpackaged_files(whole) } else { LibraryPresence::No });
         let lacked = self.build.lacks.contains(&name);
@@ -228,7 +228,7 @@ impl LibrarySources<'_> {
             (LibraryPresence::No, None) if lacked || self.seen.complete.files || self.seen.complete.packages => {
                 LibraryProvider::Absent
             }
-            (LibraryPresence::No, None) if self.seen.complete.libraries && self.no_package_provides(whole, looks) => {
+            (LibraryPresence::No, None) if self.seen.complete.libraries && self.no_package_provides(whole, search) => {
                 LibraryProvider::Absent
             }
             (LibraryPresence::No, None) if self.is_content_declared() => LibraryProvider::Unfound,
@@ -244,10 +244,10 @@ impl LibrarySources<'_> {
     }
 
     /// Whether every package is one whose libraries are known, so that none can provide a soname.
-    fn no_package_provides(&self, soname: &str, looks: WheelLibrarySearch) -> bool {
+    fn no_package_provides(&self, soname: &str, search: WheelLibrarySearch) -> bool {
         let knowledge = self.knowledge;
         let ignores_wheels =
-            looks == WheelLibrarySearch::LoaderOnly || is_library_wheel_replaced(self.seen, soname, knowledge);
+            search == WheelLibrarySearch::LoaderOnly || is_library_wheel_replaced(self.seen, soname, knowledge);
         self.seen.packages.iter().all(|package| match package.requirement.manager {
             PackageManager::System => !knowledge.may_contain_libraries(&package.requirement.name),
             PackageManager::Conda => knowledge.lacks_library(&package.requirement.name, soname),
@@ -310,7 +310,7 @@ impl LibrarySources<'_> {
     /// Returns whether a package provides a library; wheels install it where only some programs search.
     ///
     /// Where every file was read, what a package should have brought counts for nothing.
-    fn presence_in_packages(&self, soname: &str, looks: WheelLibrarySearch) -> LibraryPresence {
+    fn presence_in_packages(&self, soname: &str, search: WheelLibrarySearch) -> LibraryPresence {
         if self.seen.depth == InspectionDepth::Layers && self.seen.complete.files {
             return LibraryPresence::No;
         }
@@ -325,13 +325,13 @@ impl LibrarySources<'_> {
             match self.knowledge.package_libraries(&package.requirement.name, release_version(package)) {
                 Some(row) if !row.sonames.contains(&soname) => LibraryPresence::No,
                 Some(_) if package.requirement.manager == PackageManager::System => LibraryPresence::Yes,
-                Some(_) if looks == WheelLibrarySearch::Program && package.conditional.is_none() => {
+                Some(_) if search == WheelLibrarySearch::Program && package.conditional.is_none() => {
                     LibraryPresence::Yes
                 }
                 // A wheel of a library contains nothing else, and the loader does not search its directory.
-                _ if looks == WheelLibrarySearch::LoaderOnly && self.is_library_wheel(package) => LibraryPresence::No,
+                _ if search == WheelLibrarySearch::LoaderOnly && self.is_library_wheel(package) => LibraryPresence::No,
                 Some(_) => LibraryPresence::Perhaps,
-                None if looks == WheelLibrarySearch::Program
+                None if search == WheelLibrarySearch::Program
                     && let Some(presence) = library_dependencies::library_presence_in_dependencies(
                         self.seen,
                         package,

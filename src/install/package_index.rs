@@ -116,7 +116,7 @@ pub(super) struct IndexOptions {
     /// The torch backend of uv.
     pub(super) backend: Option<OptionValue>,
     /// The sources that are searched.
-    pub(super) asks: SearchSources,
+    pub(super) sources: SearchSources,
     /// Whether the first index that has a distribution is used, as by uv; pip uses the best version of all.
     pub(super) first_index: bool,
     /// Whether pre-releases are allowed.
@@ -191,7 +191,7 @@ impl IndexOptions {
             read_uv_config(command, around, self);
         }
         if variable(if uv { "UV_NO_INDEX" } else { "PIP_NO_INDEX" }).is_some_and(|value| is_true(&value)) {
-            self.asks = SearchSources::Links;
+            self.sources = SearchSources::Links;
         }
     }
 
@@ -238,7 +238,7 @@ impl IndexOptions {
                     "extra-index-url" | "extra_index_url" if extra_open => self.extra.push(place),
                     "find-links" | "find_links" if links_open => self.links.push(place),
                     "pre" => self.early |= is_true(url),
-                    "no-index" | "no_index" if is_true(url) => self.asks = SearchSources::Links,
+                    "no-index" | "no_index" if is_true(url) => self.sources = SearchSources::Links,
                     _ => {}
                 }
             }
@@ -247,7 +247,7 @@ impl IndexOptions {
 
     /// Records a configuration file that exists but was not read, which makes an unset main index unknown.
     pub(super) fn add_unread_config(&mut self, path: &str, why: Cause, span: Span) {
-        if self.index.is_none() && self.asks == SearchSources::Indexes {
+        if self.index.is_none() && self.sources == SearchSources::Indexes {
             let reason = Cause::IndexSettingsNotRead { path: path.to_owned(), because: Box::new(why) };
             self.index = Some(IndexAddress::from_option((Err(reason), span), None));
         }
@@ -256,13 +256,13 @@ impl IndexOptions {
     /// Returns the folders that are searched for wheels.
     pub(super) fn link_folders(&self) -> FindLinksFolders {
         let named = self.links.iter().filter_map(|place| place.folder.clone()).collect();
-        FindLinksFolders { named, exclusive: self.asks == SearchSources::Links }
+        FindLinksFolders { named, exclusive: self.sources == SearchSources::Links }
     }
 
     /// Whether only the default index is used.
     pub(super) fn is_default(&self) -> bool {
         let named = self.index.is_some() || !self.extra.is_empty() || !self.links.is_empty() || self.backend.is_some();
-        !named && !self.early && self.asks == SearchSources::Indexes
+        !named && !self.early && self.sources == SearchSources::Indexes
     }
 
     /// Sets the builds that a package is chosen from.
@@ -357,7 +357,7 @@ impl IndexOptions {
                 IndexSelection::Unknown(Cause::IndexNotKnown { because: Box::new(reason.clone()) });
             return;
         }
-        if self.asks == SearchSources::Links {
+        if self.sources == SearchSources::Links {
             let mut tags = self.links.iter().map(|place| place.tag.as_ref());
             let one = tags.next().flatten().filter(|first| tags.all(|tag| tag == Some(*first)));
             return match (one, self.links.first()) {
@@ -431,7 +431,7 @@ impl IndexOptions {
             .extra
             .iter()
             .chain(&self.index)
-            .filter(|_| self.asks == SearchSources::Indexes)
+            .filter(|_| self.sources == SearchSources::Indexes)
             .take_while(is_searched);
         indexes.chain(&self.links).find_map(|place| place.unknown_cause.as_ref())
     }
@@ -439,7 +439,7 @@ impl IndexOptions {
     /// Returns why the version of any unpinned package is unknown: no index is searched.
     pub(super) fn unknown_version_cause(&self) -> Option<Cause> {
         let has_known_builds = |place: &IndexAddress| place.tag.is_some() || place.every;
-        (self.asks == SearchSources::Links && !self.links.iter().any(has_known_builds)).then_some(Cause::NoIndex)
+        (self.sources == SearchSources::Links && !self.links.iter().any(has_known_builds)).then_some(Cause::NoIndex)
     }
 
     /// Returns the kind of pre-release of an extra index that may be newer than every release of the default index.
@@ -667,7 +667,7 @@ fn add_settings(table: &TomlTable, settings: &UvConfigFile, command: &Command, i
     indexes.first_index &= text_at(table, &["index-strategy"]).is_none_or(|strategy| strategy == "first-index");
     indexes.early |= text_at(table, &["prerelease"]) == Some("allow");
     if is(table, "no-index") {
-        indexes.asks = SearchSources::Links;
+        indexes.sources = SearchSources::Links;
     }
 }
 
@@ -679,7 +679,7 @@ pub(super) fn apply_index_option(
 ) -> bool {
     let place = |given: OptionValue| IndexAddress::from_option(given, None);
     match name {
-        "--no-index" => indexes.asks = SearchSources::Links,
+        "--no-index" => indexes.sources = SearchSources::Links,
         "-i" | "--index-url" | "--pypi-url" | "--default-index" => indexes.index = value().map(place),
         "--extra-index-url" | "--index" => indexes.extra.extend(value().map(place)),
         "-f" | "--find-links" => indexes.links.extend(value().map(place)),

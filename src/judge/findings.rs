@@ -113,42 +113,44 @@ fn startup_findings(
     settings: AnalysisSettings<'_>,
     orders: &mut SuppressionState<'_>,
 ) -> Vec<Finding> {
-    let mut walls: Vec<FailureGroup<'_>> = Vec::new();
+    let mut failures: Vec<FailureGroup<'_>> = Vec::new();
     for one in judged {
         let Some(verdict) = one.verdicts.iter().find(|verdict| verdict.component.is_none()) else { continue };
-        let (Some(StartupResult::Fails(wall)), Some(host)) = (verdict.fate, verdict.typical_host()) else { continue };
-        let page = settings.book.outcome_page(wall.outcome());
+        let (Some(StartupResult::Fails(failure)), Some(host)) = (verdict.fate, verdict.typical_host()) else {
+            continue;
+        };
+        let page = settings.book.outcome_page(failure.outcome());
         let locations = basis_locations(host.image, &deciding_basis(host), one.pool, places);
         if orders.suppresses(&page.name, Some(&one.pool.name.value), &locations) {
             continue;
         }
         let own = match host.fate {
             StartupResult::Fails(own) => own,
-            StartupResult::Starts(_) | StartupResult::Undetermined => wall,
+            StartupResult::Starts(_) | StartupResult::Undetermined => failure,
         };
         let met = FailureGroup {
-            wall,
+            failure,
             cause: failure_cause(host.replay(settings.knowledge), own),
             severity: pool_severity(page, Some(&one.pool.name.value), settings),
             host,
             message: verdict_message(verdict, settings.knowledge),
-            general: message_without_host(host, wall, settings.knowledge),
+            general: message_without_host(host, failure, settings.knowledge),
             fails: vec![(host, own)],
-            elsewhere: other_failures_text(verdict, wall),
+            elsewhere: other_failures_text(verdict, failure),
             pools: vec![one],
             locations,
         };
-        match walls.iter_mut().find(|other| other.has_same_finding(&met)) {
+        match failures.iter_mut().find(|other| other.has_same_finding(&met)) {
             Some(other) => other.merge(met),
-            None => walls.push(met),
+            None => failures.push(met),
         }
     }
-    walls.into_iter().map(|met| met.into_finding(images, places, settings)).collect()
+    failures.into_iter().map(|met| met.into_finding(images, places, settings)).collect()
 }
 
 /// A start-up failure, and the pools that have it for the same cause.
 struct FailureGroup<'a> {
-    wall: ReplayFailure,
+    failure: ReplayFailure,
     cause: Option<FailureCause>,
     severity: Severity,
     /// A host of the first pool; those of other pools have other GPUs and drivers.
@@ -168,8 +170,8 @@ struct FailureGroup<'a> {
 impl<'a> FailureGroup<'a> {
     /// Whether another failure has the same message at the same location of the image.
     fn has_same_finding(&self, other: &Self) -> bool {
-        (self.wall, self.cause, self.severity, &self.host.component.name)
-            == (other.wall, other.cause, other.severity, &other.host.component.name)
+        (self.failure, self.cause, self.severity, &self.host.component.name)
+            == (other.failure, other.cause, other.severity, &other.host.component.name)
             && uses_unverified_row(self.host) == uses_unverified_row(other.host)
             && image_locations(&self.locations).eq(image_locations(&other.locations))
             && (self.message == other.message || self.general == other.general)
@@ -197,13 +199,13 @@ impl<'a> FailureGroup<'a> {
         places: LocationBuilder<'_>,
         settings: AnalysisSettings<'_>,
     ) -> Finding {
-        let page = settings.book.outcome_page(self.wall.outcome());
+        let page = settings.book.outcome_page(self.failure.outcome());
         let pools: Vec<String> = self.pools.iter().map(|one| one.pool.name.value.clone()).collect();
         let fails: Vec<_> = self.fails.iter().map(|(host, own)| (host.replay(settings.knowledge), *own)).collect();
         let FailureExplanation { title, cause, symptom, help } = explain_failures(&fails);
         let words = PoolSummary {
             name: pools.join(", "),
-            outcome: Some(self.wall.outcome()),
+            outcome: Some(self.failure.outcome()),
             title,
             ..self.pools.first().map(|one| PoolSummary::from_judged_pool(one, settings.knowledge)).unwrap_or_default()
         };

@@ -150,7 +150,7 @@ fn group_finding(cause: OpenVerdictGroup<'_>, settings: AnalysisSettings<'_>) ->
 /// Returns the first host that fails.
 fn first_failing_host<'a>(verdict: &'a StartupVerdict<'a>) -> Option<(&'a HostResult<'a>, ReplayFailure)> {
     verdict.hosts.iter().find_map(|host| match host.fate {
-        StartupResult::Fails(wall) => Some((host, wall)),
+        StartupResult::Fails(failure) => Some((host, failure)),
         StartupResult::Starts(_) | StartupResult::Undetermined => None,
     })
 }
@@ -180,7 +180,7 @@ fn results_by_value(verdict: &StartupVerdict<'_>) -> Option<String> {
     let mut ends: Vec<(String, Vec<String>)> = Vec::new();
     for host in &verdict.hosts {
         let end = match host.fate {
-            StartupResult::Fails(wall) => format!("fails ({})", wall.outcome().rule_name()),
+            StartupResult::Fails(failure) => format!("fails ({})", failure.outcome().rule_name()),
             StartupResult::Starts(StartRoute::ForwardCompat) => "starts on cuda-compat of the image".to_owned(),
             StartupResult::Starts(_) => "starts".to_owned(),
             StartupResult::Undetermined => "unknown".to_owned(),
@@ -225,8 +225,8 @@ fn common_failure<'a>(
 ) -> Option<FailureExplanation> {
     let mut known = Vec::new();
     for one in fails {
-        let (host, wall) = (*one)?;
-        known.push((host.replay(settings.knowledge), wall));
+        let (host, failure) = (*one)?;
+        known.push((host.replay(settings.knowledge), failure));
     }
     (!known.is_empty()).then(|| explain_failures(&known))
 }

@@ -77,8 +77,8 @@ pub(super) fn report_verdict(
     settings: AnalysisSettings<'_>,
 ) -> model::Verdict {
     let knowledge = settings.knowledge;
-    let wall = match verdict.fate {
-        Some(StartupResult::Fails(wall)) => Some(wall),
+    let failure = match verdict.fate {
+        Some(StartupResult::Fails(failure)) => Some(failure),
         _ => None,
     };
     let (certain, possible) = verdict.error_codes();
@@ -87,8 +87,8 @@ pub(super) fn report_verdict(
         pool: pool.name.value.clone(),
         component: verdict.component.map(str::to_owned),
         fate: verdict_kind(verdict.fate),
-        outcome: wall.map(ReplayFailure::outcome),
-        reason: wall.and_then(ReplayFailure::reason),
+        outcome: failure.map(ReplayFailure::outcome),
+        reason: failure.and_then(ReplayFailure::reason),
         codes: model::Codes { certain, possible },
         route: match verdict.fate {
             Some(StartupResult::Starts(route)) => Some(route),
@@ -142,19 +142,19 @@ fn verdict_kind(fate: Option<StartupResult>) -> VerdictKind {
 /// Returns the error that a user would see, or why the result is unknown.
 pub(super) fn verdict_message(verdict: &StartupVerdict<'_>, knowledge: Knowledge) -> String {
     match verdict.fate {
-        Some(StartupResult::Fails(wall)) => match verdict.typical_host() {
+        Some(StartupResult::Fails(failure)) => match verdict.typical_host() {
             Some(host) => {
                 let own = match host.fate {
                     StartupResult::Fails(own) => own,
-                    StartupResult::Starts(_) | StartupResult::Undetermined => wall,
+                    StartupResult::Starts(_) | StartupResult::Undetermined => failure,
                 };
                 format!(
                     "{}{}",
                     explanations::failure_message(host.replay(knowledge), own),
-                    other_failures_text(verdict, wall)
+                    other_failures_text(verdict, failure)
                 )
             }
-            None => wall.outcome().to_string(),
+            None => failure.outcome().to_string(),
         },
         // The route is that of its code; none of it runs where a library is missing that it goes without.
         Some(StartupResult::Starts(route)) => {
@@ -169,12 +169,13 @@ pub(super) fn verdict_message(verdict: &StartupVerdict<'_>, knowledge: Knowledge
 
 /// Returns what is or may be wrong, without the printed error.
 pub(super) fn verdict_title(verdict: &StartupVerdict<'_>, knowledge: Knowledge) -> String {
-    let wall = |fate: StartupResult| match fate {
-        StartupResult::Fails(wall) => Some(wall),
+    let failure = |fate: StartupResult| match fate {
+        StartupResult::Fails(failure) => Some(failure),
         StartupResult::Starts(_) | StartupResult::Undetermined => None,
     };
-    let of =
-        |host: &HostResult<'_>| wall(host.fate).map(|wall| explanations::failure_title(host.replay(knowledge), wall));
+    let of = |host: &HostResult<'_>| {
+        failure(host.fate).map(|failure| explanations::failure_title(host.replay(knowledge), failure))
+    };
     match verdict.fate {
         Some(StartupResult::Fails(_)) => verdict.typical_host().and_then(of),
         Some(StartupResult::Starts(_) | StartupResult::Undetermined) | None => None,
@@ -183,13 +184,13 @@ pub(super) fn verdict_title(verdict: &StartupVerdict<'_>, knowledge: Knowledge) 
 }
 
 /// Returns the error that users of several pools would see, without GPU and driver.
-pub(super) fn message_without_host(host: &HostResult<'_>, wall: ReplayFailure, knowledge: Knowledge) -> String {
-    explanations::general_failure_message(host.replay(knowledge), wall)
+pub(super) fn message_without_host(host: &HostResult<'_>, failure: ReplayFailure, knowledge: Knowledge) -> String {
+    explanations::general_failure_message(host.replay(knowledge), failure)
 }
 
 /// Returns how other nodes of a pool, or other builds behind the tag, fail, if all fail but not all alike.
-pub(super) fn other_failures_text(verdict: &StartupVerdict<'_>, wall: ReplayFailure) -> String {
-    let here = |host: &&HostResult<'_>| matches!(host.fate, StartupResult::Fails(own) if own.outcome() == wall.outcome() && own.reason() == wall.reason());
+pub(super) fn other_failures_text(verdict: &StartupVerdict<'_>, failure: ReplayFailure) -> String {
+    let here = |host: &&HostResult<'_>| matches!(host.fate, StartupResult::Fails(own) if own.outcome() == failure.outcome() && own.reason() == failure.reason());
     let elsewhere = || verdict.hosts.iter().filter(|host| !here(host));
     let mut others: Vec<String> = elsewhere().map(|host| PossibleResult::from(host.fate).name().to_owned()).collect();
     others.sort();
@@ -335,9 +336,9 @@ fn verdict_notes(verdict: &StartupVerdict<'_>, all: &[StartupVerdict<'_>], knowl
     }
     for other in all.iter().filter(|other| is_extension(other)) {
         // What stops the image stops its extensions as well.
-        if let (Some(name), Some(StartupResult::Fails(wall))) = (other.component, other.fate)
+        if let (Some(name), Some(StartupResult::Fails(failure))) = (other.component, other.fate)
             && name != crate::model::fact::CUDA_RUNTIME_COMPONENT
-            && !matches!(verdict.fate, Some(StartupResult::Fails(own)) if own.outcome() == wall.outcome())
+            && !matches!(verdict.fate, Some(StartupResult::Fails(own)) if own.outcome() == failure.outcome())
         {
             notes.push(format!("the extension {name} fails on its own: {}", verdict_message(other, knowledge)));
         }
@@ -399,7 +400,7 @@ fn report_scenario(host: &HostResult<'_>, builds: &[PlatformBuild], settings: An
         },
         fate: verdict_kind(Some(host.fate)),
         outcome: match host.fate {
-            StartupResult::Fails(wall) => Some(wall.outcome()),
+            StartupResult::Fails(failure) => Some(failure.outcome()),
             _ => None,
         },
         steps: host.steps.iter().map(|record| report_step(host, record, builds, settings)).collect(),

@@ -40,8 +40,8 @@ pub(crate) async fn answer_challenge(
             })?;
             let pull = format!("repository:{repository}:pull");
             let scope = scope.as_deref().unwrap_or(&pull);
-            let ask = token_request(realm, service.as_deref(), scope, credentials.as_ref())?;
-            let token = fetch_token(http, &ask, lookup).await?;
+            let request = token_request(realm, service.as_deref(), scope, credentials.as_ref())?;
+            let token = fetch_token(http, &request, lookup).await?;
             Ok(Some(sensitive_header(&format!("Bearer {token}"))?))
         }
     }
@@ -55,7 +55,7 @@ fn token_request(
     credentials: Option<&RegistryCredentials>,
 ) -> Result<HttpRequest, PullProblem> {
     let patience = RetryPolicy::Full;
-    let mut ask = HttpRequest {
+    let mut request = HttpRequest {
         url: realm,
         accept: "application/json",
         authorization: None,
@@ -68,7 +68,7 @@ fn token_request(
     match credentials {
         Some(RegistryCredentials::IdentityToken(token)) => {
             // The query of a scratch address is a form, encoded.
-            let mut scratch = ask.url.clone();
+            let mut scratch = request.url.clone();
             scratch
                 .query_pairs_mut()
                 .clear()
@@ -77,26 +77,30 @@ fn token_request(
                 .append_pair("refresh_token", token)
                 .append_pair("scope", scope)
                 .extend_pairs(service);
-            ask.form = scratch.query().map(ToOwned::to_owned);
+            request.form = scratch.query().map(ToOwned::to_owned);
         }
         other => {
-            ask.url.query_pairs_mut().extend_pairs(service).append_pair("scope", scope);
+            request.url.query_pairs_mut().extend_pairs(service).append_pair("scope", scope);
             if let Some(RegistryCredentials::Basic { user, password }) = other {
-                ask.authorization = Some(basic_authorization(user, password)?);
+                request.authorization = Some(basic_authorization(user, password)?);
             }
         }
     }
-    Ok(ask)
+    Ok(request)
 }
 
 /// Requests a token from the token service.
-async fn fetch_token(http: &HttpClient, ask: &HttpRequest, lookup: &CredentialLookup) -> Result<String, PullProblem> {
-    let answer = http.send(ask).await?;
+async fn fetch_token(
+    http: &HttpClient,
+    request: &HttpRequest,
+    lookup: &CredentialLookup,
+) -> Result<String, PullProblem> {
+    let answer = http.send(request).await?;
     if let Some(page) = answer.html_problem() {
         return Err(page);
     }
     let status = answer.status.as_u16();
-    let by = format!("the token service {}", host_and_port(&ask.url));
+    let by = format!("the token service {}", host_and_port(&request.url));
     let message = error_message(&answer.body);
     match status {
         200 => {}

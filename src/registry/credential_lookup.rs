@@ -146,7 +146,7 @@ fn search_auth_file(
     notes: &mut Vec<String>,
 ) -> Option<(RegistryCredentials, String)> {
     let hub = is_docker_hub(host);
-    let mut ask = |helper: &str, server: &str| {
+    let mut request = |helper: &str, server: &str| {
         let path = options.environment.path.as_deref();
         credential_helper::get_credentials(helper, server, path, options.limits.helper).unwrap_or_else(|note| {
             notes.push(note);
@@ -156,14 +156,14 @@ fn search_auth_file(
     for key in keys {
         let helpers = file.cred_helpers.iter().flatten().filter(|(name, _)| strip_scheme_and_version(name) == key);
         for (name, helper) in helpers {
-            if let Some(found) = ask(helper, name) {
+            if let Some(found) = request(helper, name) {
                 return Some((found, name.clone()));
             }
         }
     }
     if let Some(store) = file.creds_store.as_deref().filter(|store| !store.is_empty()) {
         let server = if hub { "https://index.docker.io/v1/" } else { host };
-        if let Some(found) = ask(store, server) {
+        if let Some(found) = request(store, server) {
             return Some((found, server.into()));
         }
     }

@@ -84,11 +84,11 @@ impl EngineInspection {
 
     /// Requests the description and the history of the image, and builds its config from them.
     fn read_image(&self, engine: &EngineImage, limits: &PullLimits) -> Result<PulledImage, PullProblem> {
-        let ask = |what: &str| read_within_limit((0, engine.request(what)?), limits.config, what);
-        let about: EngineImageJson =
-            serde_json::from_slice(&ask("json")?).map_err(|error| malformed_json("the engine's image data", &error))?;
-        let steps: Vec<EngineHistoryEntry> =
-            serde_json::from_slice(&ask("history")?).map_err(|error| malformed_json("the engine's history", &error))?;
+        let request = |what: &str| read_within_limit((0, engine.request(what)?), limits.config, what);
+        let about: EngineImageJson = serde_json::from_slice(&request("json")?)
+            .map_err(|error| malformed_json("the engine's image data", &error))?;
+        let steps: Vec<EngineHistoryEntry> = serde_json::from_slice(&request("history")?)
+            .map_err(|error| malformed_json("the engine's history", &error))?;
         ContentDigest::parse(&about.id)?;
         let id = about.id.clone();
         let config = build_config(about, steps)?;

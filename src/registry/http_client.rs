@@ -118,17 +118,17 @@ impl HttpClient {
     }
 
     /// Sends a request, and repeats it as the retry policy and the response allow.
-    pub(crate) async fn send(&self, ask: &HttpRequest) -> Result<HttpResponse, PullProblem> {
+    pub(crate) async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, PullProblem> {
         let mut tries = 1;
-        if ask.retry_policy == RetryPolicy::AfterFirst {
+        if request.retry_policy == RetryPolicy::AfterFirst {
             tokio::time::sleep(self.back_off(tries)).await;
             tries += 1;
         }
         loop {
-            let whole = tokio::time::timeout(self.limits.whole, self.send_once(ask)).await;
+            let whole = tokio::time::timeout(self.limits.whole, self.send_once(request)).await;
             let outcome = whole.unwrap_or_else(|_| self.timeout_problem());
             let Some(wait) =
-                self.retry_delay(tries, outcome.as_ref()).filter(|_| ask.allows_retry(outcome.as_ref().err()))
+                self.retry_delay(tries, outcome.as_ref()).filter(|_| request.allows_retry(outcome.as_ref().err()))
             else {
                 return outcome
                     .map(|answer| HttpResponse { tries, ..answer })
@@ -140,15 +140,15 @@ impl HttpClient {
     }
 
     /// Sends a request for a body that the caller streams; the caller limits the time and handles broken connections.
-    pub(crate) async fn open_stream(&self, ask: &HttpRequest) -> Result<OpenedResponse, PullProblem> {
+    pub(crate) async fn open_stream(&self, request: &HttpRequest) -> Result<OpenedResponse, PullProblem> {
         let mut tries = 1;
         loop {
             let begun = async {
-                match self.follow_redirects(ask).await {
+                match self.follow_redirects(request).await {
                     Ok(response) if matches!(response.status().as_u16(), 200 | 206) => {
                         Ok(OpenedResponse::Stream(Box::new(response)))
                     }
-                    Ok(response) => read_response(response, ask, MAX_ERROR_BODY)
+                    Ok(response) => read_response(response, request, MAX_ERROR_BODY)
                         .await
                         .map(|answer| OpenedResponse::Answer(Box::new(answer))),
                     Err(problem) => Err(problem),
@@ -193,32 +193,32 @@ impl HttpClient {
     }
 
     /// Sends a request once and reads its response.
-    async fn send_once(&self, ask: &HttpRequest) -> Result<HttpResponse, PullProblem> {
-        read_response(self.follow_redirects(ask).await?, ask, ask.cap).await
+    async fn send_once(&self, request: &HttpRequest) -> Result<HttpResponse, PullProblem> {
+        read_response(self.follow_redirects(request).await?, request, request.cap).await
     }
 
     /// Sends a request and follows its redirects.
-    async fn follow_redirects(&self, ask: &HttpRequest) -> Result<Response, PullProblem> {
-        let mut url = ask.url.clone();
-        let mut authorization = ask.authorization.clone();
+    async fn follow_redirects(&self, request: &HttpRequest) -> Result<Response, PullProblem> {
+        let mut url = request.url.clone();
+        let mut authorization = request.authorization.clone();
         for _ in 0..=MAX_REDIRECTS {
             let client = self.client_for(&url).await?;
-            let mut request = match &ask.form {
+            let mut builder = match &request.form {
                 None => client.get(url.clone()),
                 Some(form) => client
                     .post(url.clone())
                     .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
                     .body(form.clone()),
             };
-            request = request.header(ACCEPT, ask.accept);
-            if ask.from > 0 {
-                request = request.header(RANGE, format!("bytes={}-", ask.from));
+            builder = builder.header(ACCEPT, request.accept);
+            if request.from > 0 {
+                builder = builder.header(RANGE, format!("bytes={}-", request.from));
             }
             if let Some(value) = &authorization {
-                request = request.header(AUTHORIZATION, value.clone());
+                builder = builder.header(AUTHORIZATION, value.clone());
             }
-            let response = request.send().await.map_err(connection_problem)?;
-            let Some(next) = redirect_target(&response, &url).filter(|_| ask.form.is_none()) else {
+            let response = builder.send().await.map_err(connection_problem)?;
+            let Some(next) = redirect_target(&response, &url).filter(|_| request.form.is_none()) else {
                 return Ok(response);
             };
             if next.origin() != url.origin() {
@@ -376,7 +376,7 @@ fn incomplete_body(error: reqwest::Error, came: usize, length: Option<u64>) -> P
 }
 
 /// Reads a response body, at most `cap` bytes of it; an error body is truncated to its own limit.
-async fn read_response(mut response: Response, ask: &HttpRequest, cap: u64) -> Result<HttpResponse, PullProblem> {
+async fn read_response(mut response: Response, request: &HttpRequest, cap: u64) -> Result<HttpResponse, PullProblem> {
     let status = response.status();
     let success = status.is_success();
     let limit = if success { cap } else { MAX_ERROR_BODY };
@@ -397,7 +397,7 @@ async fn read_response(mut response: Response, ask: &HttpRequest, cap: u64) -> R
         body.extend_from_slice(&chunk);
     }
     let (headers, url) = (response.headers().clone(), response.url().clone());
-    let elsewhere = (url.origin() != ask.url.origin()).then(|| host_and_port(&url));
+    let elsewhere = (url.origin() != request.url.origin()).then(|| host_and_port(&url));
     Ok(HttpResponse { status, headers, url, redirect_host: elsewhere, body, tries: 1 })
 }
 

@@ -355,7 +355,7 @@ impl KnownProtocols {
         puller: &Puller,
         image: &ImageReference,
         ways: &[RegistryEndpoint],
-        ask: impl AsyncFn(&RegistryClient, RetryPolicy) -> Result<T, PullError>,
+        request: impl AsyncFn(&RegistryClient, RetryPolicy) -> Result<T, PullError>,
     ) -> Result<(RegistryClient, T), PullError> {
         let mut ways: Vec<&RegistryEndpoint> = ways.iter().collect();
         if ways.iter().any(|way| self.has_responded(way)) {
@@ -365,7 +365,7 @@ impl KnownProtocols {
         let (mut primary_error, mut ended): (Option<PullError>, Vec<&RegistryEndpoint>) = (None, Vec::new());
         for way in ways {
             let client = RegistryClient::new(image, &puller.options.limits, puller.session_for(image, way)?);
-            match self.record_response(way, ask(&client, first).await) {
+            match self.record_response(way, request(&client, first).await) {
                 Ok(found) => return Ok((client, found)),
                 Err(error) if is_final(&error.problem) => return Err(error),
                 Err(error) => {
@@ -380,7 +380,7 @@ impl KnownProtocols {
         }
         for way in ended {
             let client = RegistryClient::new(image, &puller.options.limits, puller.session_for(image, way)?);
-            match self.record_response(way, ask(&client, RetryPolicy::AfterFirst).await) {
+            match self.record_response(way, request(&client, RetryPolicy::AfterFirst).await) {
                 Ok(found) => return Ok((client, found)),
                 Err(error) if is_final(&error.problem) => return Err(error),
                 Err(error) => {

@@ -68,12 +68,12 @@ impl RegistrySession {
         cap: u64,
         patience: RetryPolicy,
     ) -> Result<HttpResponse, PullProblem> {
-        let (seen, ask) = self.build_request(path, accept, cap, 0)?;
-        let ask = HttpRequest { retry_policy: patience, ..ask };
-        let mut answer = self.http.send(&ask).await?;
+        let (seen, request) = self.build_request(path, accept, cap, 0)?;
+        let request = HttpRequest { retry_policy: patience, ..request };
+        let mut answer = self.http.send(&request).await?;
         if answer.status.as_u16() == 401 && self.log_in(&answer, seen).await? {
-            let (_, ask) = self.build_request(path, accept, cap, 0)?;
-            answer = self.http.send(&ask).await?;
+            let (_, request) = self.build_request(path, accept, cap, 0)?;
+            answer = self.http.send(&request).await?;
         }
         self.check_access(answer)
     }
@@ -85,14 +85,14 @@ impl RegistrySession {
         accept: &'static str,
         from: u64,
     ) -> Result<OpenedResponse, PullProblem> {
-        let (seen, ask) = self.build_request(path, accept, 0, from)?;
-        let mut opened = self.http.open_stream(&ask).await?;
+        let (seen, request) = self.build_request(path, accept, 0, from)?;
+        let mut opened = self.http.open_stream(&request).await?;
         if let OpenedResponse::Answer(answer) = &opened
             && answer.status.as_u16() == 401
             && self.log_in(answer, seen).await?
         {
-            let (_, ask) = self.build_request(path, accept, 0, from)?;
-            opened = self.http.open_stream(&ask).await?;
+            let (_, request) = self.build_request(path, accept, 0, from)?;
+            opened = self.http.open_stream(&request).await?;
         }
         match opened {
             OpenedResponse::Answer(answer) => {

@@ -16,8 +16,8 @@ fn outcome_and_cause(fields: &str, description: &str) -> (String, Option<Failure
     let component = image.components.first().expect("a component");
     let here = Replay::new(&image, component, host_in_selected_mode(&image, host), Knowledge::built_in());
     match replay(here, &mut DiscardingRecorder) {
-        StartupResult::Fails(wall) => {
-            (wall.outcome().name().to_owned(), failure_cause(here, wall), failure_message(here, wall))
+        StartupResult::Fails(failure) => {
+            (failure.outcome().name().to_owned(), failure_cause(here, failure), failure_message(here, failure))
         }
         StartupResult::Starts(_) => ("starts".to_owned(), None, String::new()),
         StartupResult::Undetermined => ("undetermined".to_owned(), None, String::new()),

@@ -31,7 +31,7 @@ fn verdict_summary(image: &str, pool: &str) -> (String, Option<u16>, Vec<PoolFie
         let (name, code) = match verdict.fate {
             Some(StartupResult::Starts(_)) => ("starts", None),
             Some(StartupResult::Undetermined) => ("undetermined", None),
-            Some(StartupResult::Fails(wall)) => (wall.outcome().name(), wall.codes().certain),
+            Some(StartupResult::Fails(failure)) => (failure.outcome().name(), failure.codes().certain),
             None => ("depends", None),
         };
         (name.to_owned(), code, verdict.open_fields.clone(), verdict.open_build, verdict.hosts.len())
@@ -231,12 +231,12 @@ fn many_hosts_list_one_per_distinct_result() {
 
 #[test]
 fn differing_codes_are_dropped_and_a_list_covers_its_parts() {
-    let wall = |codes| ReplayFailure::new(Outcome::DriverMismatch, codes);
-    let (one, list) = (wall(CudaErrorCodes::certain(803)), wall(CudaErrorCodes::possible(&[803, 804])));
+    let failure = |codes| ReplayFailure::new(Outcome::DriverMismatch, codes);
+    let (one, list) = (failure(CudaErrorCodes::certain(803)), failure(CudaErrorCodes::possible(&[803, 804])));
     assert_eq!(merge_failures(one, list), list);
     assert_eq!(merge_failures(list, one), list);
     assert_eq!(merge_failures(one, one), one);
-    assert_eq!(merge_failures(one, wall(CudaErrorCodes::certain(999))).codes(), CudaErrorCodes::NONE);
+    assert_eq!(merge_failures(one, failure(CudaErrorCodes::certain(999))).codes(), CudaErrorCodes::NONE);
 }
 
 #[test]

@@ -253,7 +253,7 @@ fn is_stopped_later(replay: Replay<'_>) -> bool {
 
 /// Whether programs load a stub of libcuda, which uses no device.
 fn is_stub_loaded(replay: Replay<'_>) -> bool {
-    matches!(loader::loader_step(replay).1.result, StepResult::Stops(wall) if wall.outcome() == Outcome::StubLibrary)
+    matches!(loader::loader_step(replay).1.result, StepResult::Stops(failure) if failure.outcome() == Outcome::StubLibrary)
 }
 
 /// Whether the container is refused because of its requirements or mounts.

@@ -52,7 +52,7 @@ pub fn describe_step(replay: Replay<'_>, record: &StepRecord) -> String {
         StartStep::Requirement => describe_requirements_step(replay, record),
         StartStep::Mounts => match record.result {
             StepResult::NotApplicable => "the image blocks no known mount".to_owned(),
-            StepResult::Stops(wall) => failure_message(replay, wall),
+            StepResult::Stops(failure) => failure_message(replay, failure),
             StepResult::NotSeen => {
                 "display is requested, and whether the node has /dev/nvidia-modeset is unknown".to_owned()
             }
@@ -138,21 +138,21 @@ fn describe_devices_step(replay: Replay<'_>, record: &StepRecord) -> String {
             || first_swarm_variable(env, host).is_some();
     let variable = first_swarm_variable(env, host).unwrap_or(VISIBLE_DEVICES_VARIABLE);
     match record.result {
-        StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu => {
+        StepResult::Stops(failure) if failure.outcome() == Outcome::NoGpu => {
             let why = no_gpu_reason(replay);
-            match failure_cause(replay, wall) {
+            match failure_cause(replay, failure) {
                 Some(FailureCause::NoneHanded | FailureCause::Hidden) => why,
                 Some(FailureCause::VariableIgnored) => format!("{why}{}", unprivileged_default_note(host)),
                 _ => format!("no GPU in the container: {why}"),
             }
         }
-        StepResult::Stops(wall)
+        StepResult::Stops(failure)
             if forbidden_mig_variable(env, host).is_some()
                 || resolve_gpu_request(env, host).kind == GpuRequestKind::Forbidden =>
         {
-            format!("{}{}", failure_message(replay, wall), unprivileged_default_note(host))
+            format!("{}{}", failure_message(replay, failure), unprivileged_default_note(host))
         }
-        StepResult::Stops(wall) => failure_message(replay, wall),
+        StepResult::Stops(failure) => failure_message(replay, failure),
         StepResult::NotApplicable if libraries::stops_in_loader(replay) => {
             "no GPU in the container, and the program ends before it needs one".to_owned()
         }
@@ -213,7 +213,7 @@ fn describe_loader(replay: Replay<'_>, record: &StepRecord) -> String {
         Some(_) | None => "of the host".to_owned(),
     };
     match (record.result, found.source) {
-        (StepResult::Stops(wall), _) => failure_message(replay, wall),
+        (StepResult::Stops(failure), _) => failure_message(replay, failure),
         (_, Some(LibcudaSource::Host)) => format!("programs load libcuda {driver}"),
         (_, Some(LibcudaSource::Compat(library))) if found.by_note => format!(
             "programs load libcuda {} of the image's compat directory if its note lists branch {}, else {driver}; both work",
@@ -242,7 +242,7 @@ fn describe_user_mode(replay: Replay<'_>, record: &StepRecord) -> String {
         StepResult::Passes(StartRoute::ForwardCompat) => {
             format!("libcuda {version} works on {kernel} of this GPU by forward compatibility")
         }
-        StepResult::Stops(wall) => failure_message(replay, wall),
+        StepResult::Stops(failure) => failure_message(replay, failure),
         StepResult::NotApplicable => "there is no libcuda".to_owned(),
         _ => "the user-mode driver is the kernel-mode driver's own".to_owned(),
     }
@@ -251,7 +251,7 @@ fn describe_user_mode(replay: Replay<'_>, record: &StepRecord) -> String {
 /// Returns the sentence for the step that checks whether the driver supports the GPU.
 fn describe_gpu_known(replay: Replay<'_>, record: &StepRecord) -> String {
     match record.result {
-        StepResult::Stops(wall) => failure_message(replay, wall),
+        StepResult::Stops(failure) => failure_message(replay, failure),
         _ => format!("the driver supports {}", gpu_name(replay)),
     }
 }
@@ -302,26 +302,26 @@ fn describe_code(replay: Replay<'_>, record: &StepRecord) -> String {
     let description = match record.result {
         StepResult::NotSeen => return format!("the GPU code of {name} is unknown"),
         StepResult::NotApplicable => return format!("{name} has no GPU code to check"),
-        StepResult::Stops(wall) if list.is_empty() => {
+        StepResult::Stops(failure) if list.is_empty() => {
             let floor = minimum_capability::minimum_capability_of(replay).and_then(|floor| floor.lowest.known());
             let lowest =
                 floor.map_or_else(String::new, |floor| format!("; it supports compute capability {floor} and newer"));
-            return format!("the GPU code of {name} is unknown{lowest}: {}", failure_message(replay, wall));
+            return format!("the GPU code of {name} is unknown{lowest}: {}", failure_message(replay, failure));
         }
-        StepResult::Stops(wall) => match gpu_code::stopping_library(replay, &loaded_libcuda(replay)) {
+        StepResult::Stops(failure) => match gpu_code::stopping_library(replay, &loaded_libcuda(replay)) {
             Some(library) => {
                 let own = PrintedValue::from(&GpuCode { libraries: vec![library.clone()], unsorted: false });
-                format!("{} of {name} has {own}: {}", library.file, failure_message(replay, wall))
+                format!("{} of {name} has {own}: {}", library.file, failure_message(replay, failure))
             }
             None if list.is_empty() => {
                 let cuda = replay.component.cuda.known().map_or_else(String::new, |cuda| format!(" of CUDA {cuda}"));
                 format!(
                     "the compilers{cuda} make no code for a GPU as old as {}: {}",
                     gpu_name(replay),
-                    failure_message(replay, wall)
+                    failure_message(replay, failure)
                 )
             }
-            None => format!("{name} has {list}: {}", failure_message(replay, wall)),
+            None => format!("{name} has {list}: {}", failure_message(replay, failure)),
         },
         StepResult::Passes(StartRoute::Jit) => {
             format!("{name} has {list}: the driver compiles its PTX for {}", gpu_name(replay))

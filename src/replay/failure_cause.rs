@@ -15,11 +15,11 @@ use crate::replay::{
 };
 
 /// Returns the cause of a failure; `None` where the outcome or its most common cause explains it.
-pub fn failure_cause(replay: Replay<'_>, wall: ReplayFailure) -> Option<FailureCause> {
-    match (wall.outcome(), wall.reason()) {
+pub fn failure_cause(replay: Replay<'_>, failure: ReplayFailure) -> Option<FailureCause> {
+    match (failure.outcome(), failure.reason()) {
         (Outcome::NoGpu, _) => no_gpu_cause(replay),
         (Outcome::LibraryMissing, _) => {
-            let of_driver = wall.codes().certain.is_none() && libraries::lacks_driver_library(replay);
+            let of_driver = failure.codes().certain.is_none() && libraries::lacks_driver_library(replay);
             of_driver.then_some(FailureCause::DriverOutside)
         }
         (Outcome::Refused, Some(reason)) => refusal_cause(replay, reason),
@@ -36,7 +36,7 @@ pub fn failure_cause(replay: Replay<'_>, wall: ReplayFailure) -> Option<FailureC
 
 /// Whether a step stops because the container has no GPU.
 fn stops_without_gpu(step: &StepRecord) -> bool {
-    matches!(step.result, StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu)
+    matches!(step.result, StepResult::Stops(failure) if failure.outcome() == Outcome::NoGpu)
 }
 
 /// Returns the cause of a container without a usable GPU.

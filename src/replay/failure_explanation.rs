@@ -26,20 +26,20 @@ pub struct FailureExplanation {
 }
 
 /// Explains a failure on one host.
-pub fn explain_failure(replay: Replay<'_>, wall: ReplayFailure) -> FailureExplanation {
-    explain_with_names(replay, wall, &host_names(replay))
+pub fn explain_failure(replay: Replay<'_>, failure: ReplayFailure) -> FailureExplanation {
+    explain_with_names(replay, failure, &host_names(replay))
 }
 
 /// Explains a failure on several pools: what they share, and the values of all where they differ; the rest is left
 /// out.
 pub fn explain_failures(all: &[(Replay<'_>, ReplayFailure)]) -> FailureExplanation {
-    let own: Vec<FailureExplanation> = all.iter().map(|(replay, wall)| explain_failure(*replay, *wall)).collect();
+    let own: Vec<FailureExplanation> = all.iter().map(|(replay, failure)| explain_failure(*replay, *failure)).collect();
     let Some(first) = own.first().filter(|first| own.iter().any(|other| other != *first)) else {
         return own.into_iter().next().unwrap_or_default();
     };
     let named = combined_host_names(all);
     let general: Vec<FailureExplanation> =
-        all.iter().map(|(replay, wall)| explain_with_names(*replay, *wall, &named)).collect();
+        all.iter().map(|(replay, failure)| explain_with_names(*replay, *failure, &named)).collect();
     let common = |part: fn(&FailureExplanation) -> &Option<String>| {
         let same = |list: &[FailureExplanation]| {
             let text = part(list.first()?).clone()?;
@@ -58,35 +58,35 @@ pub fn explain_failures(all: &[(Replay<'_>, ReplayFailure)]) -> FailureExplanati
 }
 
 /// Returns what is wrong on one host.
-pub fn failure_title(replay: Replay<'_>, wall: ReplayFailure) -> String {
-    failure_title_with_values(replay, wall, &host_names(replay))
+pub fn failure_title(replay: Replay<'_>, failure: ReplayFailure) -> String {
+    failure_title_with_values(replay, failure, &host_names(replay))
 }
 
 /// Returns a failure in one sentence, the error first.
-pub fn failure_message(replay: Replay<'_>, wall: ReplayFailure) -> String {
-    message_with_names(replay, wall, &host_names(replay))
+pub fn failure_message(replay: Replay<'_>, failure: ReplayFailure) -> String {
+    message_with_names(replay, failure, &host_names(replay))
 }
 
 /// Returns a failure on several pools in one sentence, without GPU and driver.
-pub fn general_failure_message(replay: Replay<'_>, wall: ReplayFailure) -> String {
-    message_with_names(replay, wall, &generic_host_names(replay))
+pub fn general_failure_message(replay: Replay<'_>, failure: ReplayFailure) -> String {
+    message_with_names(replay, failure, &generic_host_names(replay))
 }
 
 /// Explains a failure with these names of the GPU and the driver.
-fn explain_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames) -> FailureExplanation {
+fn explain_with_names(replay: Replay<'_>, failure: ReplayFailure, named: &HostNames) -> FailureExplanation {
     FailureExplanation {
-        title: failure_title_with_values(replay, wall, named),
-        cause: rule_with_names(replay, wall, named),
-        symptom: failure_symptom(replay, wall),
-        help: help_with_names(replay, wall, named),
+        title: failure_title_with_values(replay, failure, named),
+        cause: rule_with_names(replay, failure, named),
+        symptom: failure_symptom(replay, failure),
+        help: help_with_names(replay, failure, named),
     }
 }
 
 /// Returns a failure in one sentence, with these names of the GPU and the driver.
-fn message_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames) -> String {
-    let title = failure_title_with_values(replay, wall, named);
-    let possible: Vec<String> = wall.codes().possible.iter().map(u16::to_string).collect();
-    let error_text = match (wall.codes().certain, possible.as_slice()) {
+fn message_with_names(replay: Replay<'_>, failure: ReplayFailure, named: &HostNames) -> String {
+    let title = failure_title_with_values(replay, failure, named);
+    let possible: Vec<String> = failure.codes().possible.iter().map(u16::to_string).collect();
+    let error_text = match (failure.codes().certain, possible.as_slice()) {
         (Some(code), _) => match replay.knowledge.error(code) {
             Some(row) => format!("error {code}: {}", row.text),
             None => format!("error {code}"),
@@ -95,9 +95,11 @@ fn message_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames
         (None, [one]) => format!("error {one}"),
         (None, [others @ .., last]) => format!("error {} or {last}", others.join(", ")),
     };
-    match wall.outcome() {
-        Outcome::Refused => refusal_messages::refusal_message(replay, wall.reason()),
-        Outcome::LibraryMissing if wall.codes().certain.is_none() => library_messages::missing_library_message(replay),
+    match failure.outcome() {
+        Outcome::Refused => refusal_messages::refusal_message(replay, failure.reason()),
+        Outcome::LibraryMissing if failure.codes().certain.is_none() => {
+            library_messages::missing_library_message(replay)
+        }
         Outcome::CpuOnly => format!("no error, and no GPU is used: {title}"),
         _ if error_text.is_empty() => title,
         _ => format!("{error_text}: {title}"),
@@ -105,18 +107,18 @@ fn message_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames
 }
 
 /// Returns what is wrong, with the values of the image and the host.
-fn failure_title_with_values(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames) -> String {
+fn failure_title_with_values(replay: Replay<'_>, failure: ReplayFailure, named: &HostNames) -> String {
     let HostNames { gpu, driver, loaded, .. } = named;
     let found = loader::loader_step(replay).0;
     let image_library = || libcuda_name(&found, true);
-    match wall.outcome() {
-        Outcome::Refused => refusal_messages::refusal_title(replay, wall.reason(), driver),
+    match failure.outcome() {
+        Outcome::Refused => refusal_messages::refusal_title(replay, failure.reason(), driver),
         Outcome::WrongPlatform => match replay.image.platforms.known().filter(|list| !list.is_empty()) {
             Some(list) => format!("no image for {}, only for {}", replay.host.platform, list.join(", ")),
             None => format!("no image for {}", replay.host.platform),
         },
         Outcome::NoGpu => format!("no GPU in the container: {}", no_gpu_reason(replay)),
-        Outcome::LibraryMissing => match replay.host.wsl_lacks.filter(|_| wall.codes().certain.is_some()) {
+        Outcome::LibraryMissing => match replay.host.wsl_lacks.filter(|_| failure.codes().certain.is_some()) {
             Some(row) => format!("the container toolkit does not mount {} of the Windows driver", row.library),
             None => library_messages::missing_library_title(replay),
         },
@@ -167,10 +169,10 @@ fn failure_title_with_values(replay: Replay<'_>, wall: ReplayFailure, named: &Ho
 }
 
 /// Returns the rule behind a failure, with its threshold.
-fn rule_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames) -> Option<String> {
+fn rule_with_names(replay: Replay<'_>, failure: ReplayFailure, named: &HostNames) -> Option<String> {
     let found = loader::loader_step(replay).0;
-    Some(match wall.outcome() {
-        Outcome::Refused => return refusal_messages::refusal_rule(replay, wall.reason(), named.several),
+    Some(match failure.outcome() {
+        Outcome::Refused => return refusal_messages::refusal_rule(replay, failure.reason(), named.several),
         Outcome::WrongPlatform => "a node runs images for its own platform only".to_owned(),
         Outcome::NoGpu => return no_gpu_rule(replay),
         Outcome::LibraryMissing => return library_messages::missing_library_rule(replay),
@@ -229,21 +231,23 @@ fn rule_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames) -
 }
 
 /// Returns the error that the program or the container runtime prints.
-fn failure_symptom(replay: Replay<'_>, wall: ReplayFailure) -> Option<String> {
+fn failure_symptom(replay: Replay<'_>, failure: ReplayFailure) -> Option<String> {
     let text = |code: u16| replay.knowledge.error(code).map(|row| row.text.to_owned());
-    match wall.outcome() {
+    match failure.outcome() {
         // NVIDIA's source sets no message for compat libraries in several directories.
         Outcome::Refused
-            if wall.reason() == Some(RefusalReason::Mount) && loader::has_scattered_compat_libraries(replay) =>
+            if failure.reason() == Some(RefusalReason::Mount) && loader::has_scattered_compat_libraries(replay) =>
         {
             None
         }
-        Outcome::Refused => Some(refusal_messages::refusal_message(replay, wall.reason())),
+        Outcome::Refused => Some(refusal_messages::refusal_message(replay, failure.reason())),
         Outcome::WrongPlatform => {
             let platform = &replay.host.platform;
             Some(format!("no matching manifest for {platform} in the manifest list entries, or: exec format error"))
         }
-        Outcome::LibraryMissing if wall.codes().certain.is_none() => library_messages::missing_library_symptom(replay),
+        Outcome::LibraryMissing if failure.codes().certain.is_none() => {
+            library_messages::missing_library_symptom(replay)
+        }
         Outcome::CpuOnly => {
             let rows =
                 replay.knowledge.frameworks().iter().filter(|row| row.component == deciding_component_name(replay));
@@ -251,7 +255,7 @@ fn failure_symptom(replay: Replay<'_>, wall: ReplayFailure) -> Option<String> {
             texts.next().map(str::to_owned)
         }
         _ => {
-            let codes = wall.codes();
+            let codes = failure.codes();
             let mut texts: Vec<String> = Vec::new();
             for one in codes.certain.into_iter().chain(codes.possible.iter().copied()).filter_map(text) {
                 if !texts.contains(&one) {
@@ -264,13 +268,13 @@ fn failure_symptom(replay: Replay<'_>, wall: ReplayFailure) -> Option<String> {
 }
 
 /// Returns what fixes the failure on this host; `None` if the advice for the cause suffices.
-fn help_with_names(replay: Replay<'_>, wall: ReplayFailure, named: &HostNames) -> Option<String> {
+fn help_with_names(replay: Replay<'_>, failure: ReplayFailure, named: &HostNames) -> Option<String> {
     let found = loader::loader_step(replay).0;
     let on_host = matches!(found.source, Some(LibcudaSource::Host));
     let name = &replay.component.name;
-    match wall.outcome() {
+    match failure.outcome() {
         Outcome::WrongPlatform => Some(format!("build the image for {} as well", replay.host.platform)),
-        Outcome::Refused if failure_cause(replay, wall).is_none() => {
+        Outcome::Refused if failure_cause(replay, failure).is_none() => {
             refusal_messages::refusal_help(replay, named.several)
         }
         Outcome::InsufficientDriver if on_host => {

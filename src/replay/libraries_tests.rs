@@ -53,8 +53,8 @@ fn tensorflow_failure(version: &str, files: &str) -> Option<String> {
     let replay = Replay::new(image, component, &hosts[0], knowledge);
     assert_eq!(possible_fallback_note(replay), None, "nothing is open here");
     match opened_later_step(replay).result {
-        StepResult::Stops(wall) => {
-            assert_eq!((wall.outcome(), wall.codes()), (Outcome::LibraryMissing, CudaErrorCodes::NONE));
+        StepResult::Stops(failure) => {
+            assert_eq!((failure.outcome(), failure.codes()), (Outcome::LibraryMissing, CudaErrorCodes::NONE));
             Some(missing_library_message(replay))
         }
         _ => None,

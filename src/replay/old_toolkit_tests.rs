@@ -221,10 +221,10 @@ fn driver_declared_only_by_cuda_has_no_version_in_texts() {
         let knowledge = Knowledge::built_in();
         let replay = crate::replay::Replay::new(&image, component, &host, knowledge);
         let mut steps = crate::replay::FullRecorder::default();
-        let crate::replay::StartupResult::Fails(wall) = crate::replay::replay(replay, &mut steps) else {
+        let crate::replay::StartupResult::Fails(failure) = crate::replay::replay(replay, &mut steps) else {
             panic!("it fails")
         };
-        let message = crate::replay::explanations::failure_message(replay, wall);
+        let message = crate::replay::explanations::failure_message(replay, failure);
         assert!(message.contains("driver for CUDA 11.6") && !message.contains("510"), "{message}");
         let (_, loader) = step_result_and_text(&image, &host, StartStep::Loader);
         assert!(loader.contains("libcuda of the host") && !loader.contains("510"), "{loader}");

@@ -200,7 +200,7 @@ pub(super) fn has_same_result(
     end: &ReplayEnd,
 ) -> bool {
     let codes = |fate: StartupResult| match fate {
-        StartupResult::Fails(wall) => Some(wall.codes()),
+        StartupResult::Fails(failure) => Some(failure.codes()),
         StartupResult::Starts(_) | StartupResult::Undetermined => None,
     };
     std::ptr::eq(other.component, component)
@@ -219,25 +219,25 @@ fn failures_on_every_host<'a>(
     let mut own = |one: &HostOutcome<'a>| {
         let HostOutcome { host, image, component, .. } = *one;
         let end = shared.replay_all_steps(Replay::new(image, component, host, knowledge));
-        let walls = end.steps().filter_map(|step| match step.result {
-            StepResult::Stops(wall) => Some(wall),
+        let failures = end.steps().filter_map(|step| match step.result {
+            StepResult::Stops(failure) => Some(failure),
             _ => None,
         });
-        walls.collect::<Vec<ReplayFailure>>()
+        failures.collect::<Vec<ReplayFailure>>()
     };
-    let mut walls = tried.first().map_or_else(Vec::new, &mut own);
+    let mut failures = tried.first().map_or_else(Vec::new, &mut own);
     for one in tried.iter().skip(1) {
-        if walls.is_empty() {
+        if failures.is_empty() {
             break;
         }
         let own = own(one);
-        walls.retain_mut(|wall| {
-            let Some(here) = own.iter().copied().find(|one| one.is_same_failure(*wall)) else { return false };
-            *wall = merge_failures(*wall, here);
+        failures.retain_mut(|failure| {
+            let Some(here) = own.iter().copied().find(|one| one.is_same_failure(*failure)) else { return false };
+            *failure = merge_failures(*failure, here);
             true
         });
     }
-    walls
+    failures
 }
 
 /// Merges two failures with the same outcome: with the code or list of codes that covers both, else without codes.
@@ -263,9 +263,9 @@ fn common_result(tried: &[HostOutcome<'_>], shared: &mut ReplayCache, knowledge:
     if !tried.iter().all(|one| matches!(one.fate, StartupResult::Fails(_))) {
         return None;
     }
-    let met = |wall: &ReplayFailure| tried.iter().any(|one| one.fate.is_same_kind(StartupResult::Fails(*wall)));
+    let met = |failure: &ReplayFailure| tried.iter().any(|one| one.fate.is_same_kind(StartupResult::Fails(*failure)));
     match failures_on_every_host(tried, shared, knowledge).into_iter().find(met) {
-        Some(wall) => Some(StartupResult::Fails(wall)),
+        Some(failure) => Some(StartupResult::Fails(failure)),
         None => most_frequent_failure(tried),
     }
 }
@@ -274,16 +274,16 @@ fn common_result(tried: &[HostOutcome<'_>], shared: &mut ReplayCache, knowledge:
 fn most_frequent_failure(tried: &[HostOutcome<'_>]) -> Option<StartupResult> {
     let mut counts: Vec<(ReplayFailure, usize)> = Vec::new();
     for one in tried {
-        let StartupResult::Fails(wall) = one.fate else { continue };
-        match counts.iter_mut().find(|(other, _)| other.is_same_failure(wall)) {
+        let StartupResult::Fails(failure) = one.fate else { continue };
+        match counts.iter_mut().find(|(other, _)| other.is_same_failure(failure)) {
             Some((_, count)) => *count += 1,
-            None => counts.push((wall, 1)),
+            None => counts.push((failure, 1)),
         }
     }
     let one_code = counts.windows(2).all(|pair| matches!(pair, [one, other] if one.0.codes() == other.0.codes()));
     // The first of equals, so that the order of the hosts decides and nothing else.
-    let (wall, _) = counts.into_iter().rev().max_by_key(|(_, count)| *count)?;
-    Some(StartupResult::Fails(if one_code { wall } else { wall.without_codes() }))
+    let (failure, _) = counts.into_iter().rev().max_by_key(|(_, count)| *count)?;
+    Some(StartupResult::Fails(if one_code { failure } else { failure.without_codes() }))
 }
 
 /// Merges equal results: the most notable route of hosts that start, the common codes of hosts that fail.
@@ -292,7 +292,9 @@ fn merge_results(fate: StartupResult, tried: &[HostOutcome<'_>]) -> StartupResul
         (StartupResult::Starts(route), StartupResult::Starts(other)) => {
             StartupResult::Starts(StartRoute::max(route, other))
         }
-        (StartupResult::Fails(wall), StartupResult::Fails(other)) => StartupResult::Fails(merge_failures(wall, other)),
+        (StartupResult::Fails(failure), StartupResult::Fails(other)) => {
+            StartupResult::Fails(merge_failures(failure, other))
+        }
         _ => fate,
     })
 }

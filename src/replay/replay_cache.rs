@@ -185,7 +185,7 @@ pub struct ReplayCache {
     kinds: BTreeMap<String, u32>,
     before: FastMap<(u32, u32, u32, bool), CachedLoaderPart>,
     loaded: Vec<CachedLibcuda>,
-    looks: FastMap<usize, ComponentCacheKey>,
+    key: FastMap<usize, ComponentCacheKey>,
     modes: FastMap<(usize, u32), bool>,
     behind: FastMap<(u32, u32, u32, u8), Arc<ReplayPart>>,
 }
@@ -195,7 +195,7 @@ impl ReplayCache {
     /// hosts.
     #[must_use]
     pub fn reset_for_other_images(mut self) -> Self {
-        self.looks.clear();
+        self.key.clear();
         self.modes.clear();
         self.behind.clear();
         self
@@ -225,13 +225,13 @@ impl ReplayCache {
     /// Replays a start with the cached parts; `whole` requests every step.
     fn replay_with_cache(&mut self, one: Replay<'_>, whole: bool) -> ReplayEnd {
         let Some(alike) = one.host.alike.filter(|_| !one.host.wsl) else { return ReplayEnd::without_cache(one, whole) };
-        let looks = self.component_key(one);
-        let Some(CachedLoaderPart { part, then }) = self.loader_part(one, alike, looks, whole) else {
+        let key = self.component_key(one);
+        let Some(CachedLoaderPart { part, then }) = self.loader_part(one, alike, key, whole) else {
             return ReplayEnd::without_cache(one, whole);
         };
         let end = match then {
             None => ReplayEnd::from_parts([Some(part), None, None]),
-            Some(then) => match self.driver_part(one, alike, looks, &then, whole) {
+            Some(then) => match self.driver_part(one, alike, key, &then, whole) {
                 Some(behind) => ReplayEnd::join_parts(part, behind, then.later, whole),
                 None => ReplayEnd::without_cache(one, whole),
             },
@@ -247,7 +247,7 @@ impl ReplayCache {
     /// Returns the numbers that identify a component in the cache.
     fn component_key(&mut self, one: Replay<'_>) -> ComponentCacheKey {
         let place = std::ptr::from_ref(one.component).addr();
-        if let Some(known) = self.looks.get(&place) {
+        if let Some(known) = self.key.get(&place) {
             return *known;
         }
         let (image, host) = (one.image, one.host);
@@ -257,9 +257,9 @@ impl ReplayCache {
         self.numbers = self.numbers.wrapping_add(1);
         let own = self.numbers;
         let kind = if self.wide { self.kind_number(loader_equivalence_key(one), own) } else { own };
-        let looks = ComponentCacheKey { own, kind, capability };
-        self.looks.insert(place, looks);
-        looks
+        let key = ComponentCacheKey { own, kind, capability };
+        self.key.insert(place, key);
+        key
     }
 
     /// Returns the number of a kind of images, which is `own` for a new kind.
@@ -275,12 +275,12 @@ impl ReplayCache {
         &mut self,
         one: Replay<'_>,
         alike: HostEquivalence,
-        looks: ComponentCacheKey,
+        key: ComponentCacheKey,
         whole: bool,
     ) -> Option<CachedLoaderPart> {
         // That mode asks for the module itself.
-        let by_gpu = one.host.mode == Mode::Csv || looks.capability;
-        let like = (looks.kind, alike.before_libcuda, if by_gpu { alike.after_libcuda + 1 } else { 0 }, whole);
+        let by_gpu = one.host.mode == Mode::Csv || key.capability;
+        let like = (key.kind, alike.before_libcuda, if by_gpu { alike.after_libcuda + 1 } else { 0 }, whole);
         if let Some(known) = self.before.get(&like) {
             return Some(known.clone());
         }
@@ -303,12 +303,12 @@ impl ReplayCache {
         &mut self,
         one: Replay<'_>,
         alike: HostEquivalence,
-        looks: ComponentCacheKey,
+        key: ComponentCacheKey,
         then: &LoaderContinuation,
         whole: bool,
     ) -> Option<Arc<ReplayPart>> {
         let flags = u8::from(whole) | u8::from(then.goes_without) << 1;
-        let like = (looks.own, alike.after_libcuda, then.loaded, flags);
+        let like = (key.own, alike.after_libcuda, then.loaded, flags);
         if let Some(known) = self.behind.get(&like) {
             return Some(Arc::clone(known));
         }

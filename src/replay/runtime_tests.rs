@@ -6,8 +6,8 @@ fn is_driver_enough(runtime: &str, supported: &str, driver: Option<&str>) -> Opt
     let driver = driver.map(|text| text.parse().expect("a driver"));
     match compare_driver(Knowledge::built_in(), cuda(runtime), cuda(supported), driver).0 {
         StepResult::Passes(_) => Some(true),
-        StepResult::Stops(wall) => {
-            assert_eq!(wall.codes().certain, Some(35));
+        StepResult::Stops(failure) => {
+            assert_eq!(failure.codes().certain, Some(35));
             Some(false)
         }
         _ => None,

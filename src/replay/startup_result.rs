@@ -19,7 +19,7 @@ pub enum StartupResult {
 impl StartupResult {
     /// Creates a builder without any step.
     pub(super) fn builder() -> StartupResultBuilder {
-        StartupResultBuilder { wall: None, unknown: false, route: StartRoute::Native }
+        StartupResultBuilder { failure: None, unknown: false, route: StartRoute::Native }
     }
 
     /// Whether two results count as equal: failures with the same outcome, or starts by any route.
@@ -35,7 +35,7 @@ impl StartupResult {
 /// Builds a result step by step; the first certain stop wins, also over unknown steps before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StartupResultBuilder {
-    wall: Option<ReplayFailure>,
+    failure: Option<ReplayFailure>,
     unknown: bool,
     route: StartRoute,
 }
@@ -44,7 +44,7 @@ impl StartupResultBuilder {
     /// Adds the result of a step.
     pub(super) fn add_step(&mut self, step: &StepRecord) {
         match step.result {
-            StepResult::Stops(wall) => self.wall = self.wall.or(Some(wall)),
+            StepResult::Stops(failure) => self.failure = self.failure.or(Some(failure)),
             StepResult::Unknown => self.unknown = true,
             StepResult::Passes(route) => self.route = self.route.max(route),
             StepResult::NotSeen | StepResult::FailsLater | StepResult::NotApplicable => {}
@@ -54,7 +54,7 @@ impl StartupResultBuilder {
     /// Combines these steps with the ones that follow.
     pub(super) fn followed_by(self, later: Self) -> Self {
         Self {
-            wall: self.wall.or(later.wall),
+            failure: self.failure.or(later.failure),
             unknown: self.unknown || later.unknown,
             route: self.route.max(later.route),
         }
@@ -62,13 +62,13 @@ impl StartupResultBuilder {
 
     /// Whether no later step can change the result.
     pub(super) fn is_decided(&self) -> bool {
-        self.wall.is_some()
+        self.failure.is_some()
     }
 
     /// Returns the result of all steps.
     pub(super) fn build(self) -> StartupResult {
-        match self.wall {
-            Some(wall) => StartupResult::Fails(wall),
+        match self.failure {
+            Some(failure) => StartupResult::Fails(failure),
             None if self.unknown => StartupResult::Undetermined,
             None => StartupResult::Starts(self.route),
         }
@@ -130,21 +130,21 @@ impl StartupVerdict<'_> {
 impl<'a> StartupVerdict<'a> {
     /// Returns the error code with which every host and build fails, if it is the same; else every possible code.
     pub fn error_codes(&self) -> (Option<u16>, Vec<u16>) {
-        let Some(StartupResult::Fails(wall)) = self.fate else { return (None, Vec::new()) };
+        let Some(StartupResult::Fails(failure)) = self.fate else { return (None, Vec::new()) };
         let ends = || self.hosts.iter().map(|host| host.fate);
         let with = |code: u16| move |fate: StartupResult| matches!(fate, StartupResult::Fails(own) if own.codes().certain == Some(code));
-        let certain = wall.codes().certain.filter(|code| ends().all(with(*code)));
+        let certain = failure.codes().certain.filter(|code| ends().all(with(*code)));
         let certain = certain.filter(|_| !self.hosts.iter().any(HostResult::may_be_refused));
         if certain.is_some() {
             return (certain, Vec::new());
         }
-        let walls = ends().filter_map(|fate| match fate {
-            StartupResult::Fails(wall) => Some(wall),
+        let failures = ends().filter_map(|fate| match fate {
+            StartupResult::Fails(failure) => Some(failure),
             StartupResult::Starts(_) | StartupResult::Undetermined => None,
         });
-        // Those of the verdict's own wall first.
+        // Those of the verdict's own failure first.
         let mut possible: Vec<u16> = Vec::new();
-        let all = std::iter::once(wall).chain(walls).map(ReplayFailure::codes);
+        let all = std::iter::once(failure).chain(failures).map(ReplayFailure::codes);
         for code in all.flat_map(|codes| codes.certain.into_iter().chain(codes.possible.iter().copied())) {
             if !possible.contains(&code) {
                 possible.push(code);

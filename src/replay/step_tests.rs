@@ -52,9 +52,9 @@ pub(super) fn step_result_and_text(image: &ImageFacts, host: &Host, step: StartS
 fn result_name(result: StepResult) -> String {
     match result {
         StepResult::Passes(_) => "passes".to_owned(),
-        StepResult::Stops(wall) => {
-            let detail = wall.reason().map_or_else(|| wall.outcome().name(), |reason| reason.name());
-            wall.codes().certain.map_or_else(|| detail.to_owned(), |code| format!("{detail} {code}"))
+        StepResult::Stops(failure) => {
+            let detail = failure.reason().map_or_else(|| failure.outcome().name(), |reason| reason.name());
+            failure.codes().certain.map_or_else(|| detail.to_owned(), |code| format!("{detail} {code}"))
         }
         StepResult::Unknown => "unknown".to_owned(),
         StepResult::NotSeen => "not seen".to_owned(),

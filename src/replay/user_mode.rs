@@ -236,8 +236,8 @@ pub(super) fn gpu_known_step(replay: Replay<'_>, loaded: &LoadedLibcuda) -> Step
         match branch.and_then(|branch| branch_supports_gpu(replay.knowledge, branch, capability)) {
             Some((true, row)) => deciding = Some(row),
             Some((false, row)) => {
-                let wall = ReplayFailure::new(Outcome::GpuUnsupported, CudaErrorCodes::possible(&[100]));
-                return record(StepResult::Stops(wall), Some(row));
+                let failure = ReplayFailure::new(Outcome::GpuUnsupported, CudaErrorCodes::possible(&[100]));
+                return record(StepResult::Stops(failure), Some(row));
             }
             None => unknown = true,
         }
@@ -260,8 +260,8 @@ fn jetson_module_result(replay: Replay<'_>) -> (StepResult, Option<&'static RowI
     let release = replay.host.driver.map(|driver| replay.knowledge.jetson_release(driver));
     match (release, gpu.and_then(|gpu| gpu.capability)) {
         (Some(Some(release)), Some(capability)) if !release.capabilities.contains(&capability) => {
-            let wall = ReplayFailure::new(Outcome::GpuUnsupported, CudaErrorCodes::possible(&[100]));
-            (StepResult::Stops(wall), Some(&release.info))
+            let failure = ReplayFailure::new(Outcome::GpuUnsupported, CudaErrorCodes::possible(&[100]));
+            (StepResult::Stops(failure), Some(&release.info))
         }
         (Some(Some(release)), _) => (StepResult::Passes(StartRoute::Native), Some(&release.info)),
         // Of a number that no release has, nobody tells which modules it is for.

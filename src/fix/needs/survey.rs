@@ -276,7 +276,7 @@ impl<'a> ComponentSurvey<'a> {
             |step: &&StepRecord| deciding(step) && !explanations::waits_for_earlier_step(self.replay_on(host), step);
         let step = steps.0.iter().find(says).or_else(|| steps.0.iter().find(deciding))?;
         let outcome = match fate {
-            StartupResult::Fails(wall) => BlockingOutcome::Fails(wall.outcome()),
+            StartupResult::Fails(failure) => BlockingOutcome::Fails(failure.outcome()),
             _ => BlockingOutcome::Undetermined,
         };
         Some(model::BlockingStep {
@@ -332,8 +332,7 @@ fn last_blocked_run(runs: &[DriverRun]) -> Option<&DriverRun> {
     if !lasting.is_empty() {
         return runs.get(lasting.start.checked_sub(1)?);
     }
-    let known =
-        |run: &&DriverRun| !matches!(run.fate, StartupResult::Fails(wall) if wall.outcome() == Outcome::GpuUnsupported);
+    let known = |run: &&DriverRun| !matches!(run.fate, StartupResult::Fails(failure) if failure.outcome() == Outcome::GpuUnsupported);
     runs.iter().rfind(known).or(runs.last())
 }
 

@@ -11,7 +11,7 @@
 //! | 1 | all that decides was seen, before what starts as far as it was seen; of these, what is known to look for libraries that are there, before what of nobody knows which it looks for |
 //! | 2 | the worst route over all pools, then the next one: native, minor-version, forward-compat, jit |
 //! | 3 | a build for the CUDA major that the base holds, where it holds one |
-//! | 4 | the newer release, wish by wish; of a base alone, the newer CUDA, of a container of every month the later month |
+//! | 4 | the newer release, package by package; of a base alone, the newer CUDA, of a container of every month the later month |
 //! | 5 | headroom: the smaller driver from which on it starts, the pool that wants the largest first |
 //! | 6 | the base that brings less: a language image, an operating system, a CUDA base image, a framework image |
 //! | 7 | a tag to run before one to build in, the shorter one, the name |
@@ -58,10 +58,10 @@ const MAX_RELEASE_SETS: usize = 2_000;
 /// Finds combinations; returns an error if the requirements cannot be met on any fleet.
 pub fn recommend(requirements: RecommendRequest<'_>, settings: AnalysisSettings<'_>) -> Result<Recommendation, String> {
     let knowledge = settings.knowledge;
-    let wishes =
+    let requests =
         requirements.with.iter().map(|text| PackageRequest::parse(text, knowledge)).collect::<Result<Vec<_>, _>>()?;
-    let wishes = request::merge_requests(wishes)?;
-    if wishes.is_empty() && requirements.base.is_none() {
+    let requests = request::merge_requests(requests)?;
+    if requests.is_empty() && requirements.base.is_none() {
         return Err(recommendation::empty_request_message());
     }
     let constraint = BaseConstraint::parse(requirements.base, knowledge)?;
@@ -76,8 +76,10 @@ pub fn recommend(requirements: RecommendRequest<'_>, settings: AnalysisSettings<
     let mut archs: Vec<String> =
         place.platforms.iter().filter_map(|one| Some(one.split('/').nth(1)?.to_owned())).collect();
     archs.sort();
-    let all =
-        wishes.iter().map(|wish| release::find_releases(wish, &archs, knowledge)).collect::<Result<Vec<_>, _>>()?;
+    let all = requests
+        .iter()
+        .map(|request| release::find_releases(request, &archs, knowledge))
+        .collect::<Result<Vec<_>, _>>()?;
     let known = ReleaseCache::new(archs.clone(), knowledge);
     let sets = compatible_sets(&all, &known);
     let ground =
@@ -104,7 +106,7 @@ pub fn recommend(requirements: RecommendRequest<'_>, settings: AnalysisSettings<
         );
         tried.extend(older.into_iter().flatten());
     }
-    if let Some(base) = requirements.base.filter(|_| wishes.is_empty())
+    if let Some(base) = requirements.base.filter(|_| requests.is_empty())
         && tried.iter().all(|one| place.infer_images(&one.text).is_empty())
     {
         return Err(recommendation::no_gpu_content_message(base));
@@ -120,8 +122,8 @@ pub fn recommend(requirements: RecommendRequest<'_>, settings: AnalysisSettings<
     report.undetermined.because = tried.iter().find(open).and_then(|one| unknown_reason(one, settings));
     report.fleet.source.clone_from(&settings.fleet.name);
     report.fleet.built_in = settings.fleet.built_in;
-    report.wishes = recommendation::request_as_written(requirements);
-    report.notes.extend(recommendation::substitute_notes(&wishes, &all));
+    report.requests = recommendation::request_as_written(requirements);
+    report.notes.extend(recommendation::substitute_notes(&requests, &all));
     Ok(report)
 }
 

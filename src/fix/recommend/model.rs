@@ -16,7 +16,7 @@ pub struct Recommendation {
     /// The fleet.
     pub fleet: RecommendedFleet,
     /// The requirements.
-    pub wishes: RecommendedRequest,
+    pub requests: RecommendedRequest,
     /// How many combinations were tested.
     pub tried: usize,
     /// Combinations that start on every pool, the best first.

@@ -10,17 +10,17 @@ use crate::report::terminal_colors::{TextStyle, paint};
 
 /// Writes a recommendation for a terminal.
 pub fn write_recommendation(recommendation: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
-    let wishes: Vec<String> = recommendation
-        .wishes
+    let requests: Vec<String> = recommendation
+        .requests
         .with
         .iter()
         .cloned()
-        .chain(recommendation.wishes.base.iter().map(|base| format!("on {base}")))
-        .chain(recommendation.wishes.python.iter().map(|python| format!("with Python {python}")))
+        .chain(recommendation.requests.base.iter().map(|base| format!("on {base}")))
+        .chain(recommendation.requests.python.iter().map(|python| format!("with Python {python}")))
         .collect();
     let head = format!(
         "{} for {} of {}",
-        wishes.join(" "),
+        requests.join(" "),
         pluralize(recommendation.fleet.pools.len(), "pool"),
         recommendation.fleet.source
     );

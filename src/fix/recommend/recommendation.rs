@@ -51,7 +51,7 @@ pub(super) fn build_recommendation(
         schema_version: SCHEMA_VERSION,
         knowledge: place.knowledge.newest_source_date().to_string(),
         fleet: RecommendedFleet { source: String::new(), built_in: false, pools: names.clone() },
-        wishes: RecommendedRequest { with: Vec::new(), base: None, python: None },
+        requests: RecommendedRequest { with: Vec::new(), base: None, python: None },
         tried: tried.len(),
         more: winners.len() - combinations.len(),
         rejected: if winners.is_empty() && never.is_empty() {
@@ -238,15 +238,15 @@ pub(super) fn empty_request_message() -> String {
 }
 
 /// Returns notes on packages for which the tables have only another distribution with their GPU code.
-pub(super) fn substitute_notes(wishes: &[PackageRequest], all: &[Vec<CandidateRelease>]) -> Vec<String> {
-    let stand_in = |(wish, choices): (&PackageRequest, &Vec<CandidateRelease>)| {
-        let other = choices.iter().find(|_| choices.iter().all(|one| wish.name != one.name))?;
-        let (name, own) = (&wish.name, &other.name);
+pub(super) fn substitute_notes(requests: &[PackageRequest], all: &[Vec<CandidateRelease>]) -> Vec<String> {
+    let stand_in = |(request, choices): (&PackageRequest, &Vec<CandidateRelease>)| {
+        let other = choices.iter().find(|_| choices.iter().all(|one| request.name != one.name))?;
+        let (name, own) = (&request.name, &other.name);
         Some(format!(
             "for {name} the compatibility database has only {own}, which contains its native code and PTX: install {name} as well"
         ))
     };
-    wishes.iter().zip(all).filter_map(stand_in).collect()
+    requests.iter().zip(all).filter_map(stand_in).collect()
 }
 
 /// Returns the error for a base image that needs a tag.
@@ -269,7 +269,7 @@ pub(super) fn no_candidates_message(
     ground: BaseSelector<'_>,
 ) -> String {
     let date = ground.knowledge.newest_source_date();
-    let wishes = requirements.with.join(" ");
+    let requests = requirements.with.join(" ");
     if sets.is_empty() {
         let mut pairs =
             all.iter().enumerate().flat_map(|(at, one)| all.iter().skip(at + 1).map(move |other| (one, other)));
@@ -286,16 +286,16 @@ pub(super) fn no_candidates_message(
                 name(one),
                 name(other)
             ),
-            None => format!("the compatibility database of {date} has no compatible releases of {wishes}"),
+            None => format!("the compatibility database of {date} has no compatible releases of {requests}"),
         };
     }
     if let BaseConstraint::Exactly(reference) = ground.constraint
-        && let (Some(why), false) = (ground.pip_obstacle(reference), wishes.is_empty())
+        && let (Some(why), false) = (ground.pip_obstacle(reference), requests.is_empty())
     {
-        return format!("{wishes} cannot be installed on {reference}: {why}");
+        return format!("{requests} cannot be installed on {reference}: {why}");
     }
     if !sets.iter().any(|set| ground.has_common_python(set)) {
-        return format!("the compatibility database of {date} has no Python version with wheels of all of {wishes}");
+        return format!("the compatibility database of {date} has no Python version with wheels of all of {requests}");
     }
     let others = || sets.iter().flat_map(|set| BaseSelector { python: None, ..ground }.bases(set));
     if let Some(python) = ground.python {
@@ -306,7 +306,7 @@ pub(super) fn no_candidates_message(
             .filter(|own| sets.iter().any(|set| release::supports_all_releases(set, own, ground.known)));
         if sets.iter().all(|set| set.iter().any(|choice| choice.within.is_some())) {
             return format!(
-                "the compatibility database of {date} has {wishes} for {} only in images, and their Python versions are \
+                "the compatibility database of {date} has {requests} for {} only in images, and their Python versions are \
                  unknown: omit --python",
                 archs.iter().map(|arch| format!("linux/{arch}")).collect::<Vec<_>>().join(" and ")
             );
@@ -326,25 +326,25 @@ pub(super) fn no_candidates_message(
         wheels.sort_by(|one, other| compare_versions(one, other));
         wheels.dedup();
         return format!(
-            "the compatibility database of {date} has no wheel of {wishes} for Python {python}; choose one of {}",
+            "the compatibility database of {date} has no wheel of {requests} for Python {python}; choose one of {}",
             wheels.join(", ")
         );
     }
     match requirements.base {
         Some(base) if matches!(ground.constraint, BaseConstraint::Repository(name) if is_monthly_container(name, ground)) =>
         {
-            format!("{base} includes its own framework: use only --base, without {wishes}")
+            format!("{base} includes its own framework: use only --base, without {requests}")
         }
-        Some(base) if wishes.is_empty() => match ground.constraint {
+        Some(base) if requests.is_empty() => match ground.constraint {
             BaseConstraint::Repository(name) => {
                 missing_tag_message(name, ground.knowledge).unwrap_or_else(|| no_gpu_content_message(base))
             }
             BaseConstraint::Any | BaseConstraint::Exactly(_) => no_gpu_content_message(base),
         },
         Some(base) => {
-            format!("the compatibility database of {date} has no tag of {base} that is compatible with {wishes}")
+            format!("the compatibility database of {date} has no tag of {base} that is compatible with {requests}")
         }
-        None => format!("the compatibility database of {date} has no base image that is compatible with {wishes}"),
+        None => format!("the compatibility database of {date} has no base image that is compatible with {requests}"),
     }
 }
 

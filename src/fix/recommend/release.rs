@@ -78,36 +78,36 @@ pub(super) fn compare_versions(one: &str, other: &str) -> Ordering {
 /// Returns every release that satisfies a requirement for some architectures, the newest first; an error if there is
 /// none.
 pub(super) fn find_releases(
-    wish: &PackageRequest,
+    request: &PackageRequest,
     archs: &[String],
     knowledge: Knowledge,
 ) -> Result<Vec<CandidateRelease>, String> {
-    let mut found = all_releases(wish, archs, knowledge);
+    let mut found = all_releases(request, archs, knowledge);
     let nowhere = || {
         let archs = archs.iter().map(|arch| format!("linux/{arch}")).collect::<Vec<_>>().join(" and ");
         format!(
             "the compatibility database of {} has no wheel of `{}` for {archs}",
             knowledge.newest_source_date(),
-            wish.text
+            request.text
         )
     };
     if found.is_empty() {
-        let elsewhere = !all_releases(wish, &[], knowledge).is_empty();
-        return Err(if elsewhere { nowhere() } else { unknown_package_message(&wish.name, knowledge) });
+        let elsewhere = !all_releases(request, &[], knowledge).is_empty();
+        return Err(if elsewhere { nowhere() } else { unknown_package_message(&request.name, knowledge) });
     }
     let versions: Vec<&'static str> = found.iter().map(|one| one.version).collect();
-    found.retain(|one| wish.admits(one.version));
+    found.retain(|one| request.admits(one.version));
     let date = knowledge.newest_source_date();
     if found.is_empty() {
         let newest = versions.iter().copied().max_by(|one, other| compare_versions(one, other)).unwrap_or_default();
         let oldest = versions.iter().copied().min_by(|one, other| compare_versions(one, other)).unwrap_or_default();
-        let name = &wish.name;
+        let name = &request.name;
         return Err(format!(
             "the compatibility database of {date} has no `{}`; it has {name} {oldest} to {newest}",
-            wish.text
+            request.text
         ));
     }
-    if let Some(build) = &wish.build {
+    if let Some(build) = &request.build {
         let mut builds: Vec<&str> = found.iter().filter_map(|one| one.build).collect();
         builds.sort_by(|one, other| compare_natural(one, other));
         builds.dedup();
@@ -116,7 +116,7 @@ pub(super) fn find_releases(
         if found.is_empty() {
             return Err(format!(
                 "the compatibility database of {date} has no `{}`; its builds of that release are {there}",
-                wish.text
+                request.text
             ));
         }
     }
@@ -130,28 +130,28 @@ pub(super) fn find_releases(
 }
 
 /// Returns every release of the distribution of a requirement.
-fn all_releases(wish: &PackageRequest, archs: &[String], knowledge: Knowledge) -> Vec<CandidateRelease> {
-    let mut found = if knowledge.has_variants(&wish.name) {
-        let built = knowledge.framework_with_variants().filter(|row| row.distribution == wish.name);
+fn all_releases(request: &PackageRequest, archs: &[String], knowledge: Knowledge) -> Vec<CandidateRelease> {
+    let mut found = if knowledge.has_variants(&request.name) {
+        let built = knowledge.framework_with_variants().filter(|row| row.distribution == request.name);
         built.map_or_else(Vec::new, |row| torch_releases(row.distribution, archs, knowledge))
     } else {
-        distribution_releases(wish, knowledge)
+        distribution_releases(request, knowledge)
     };
     if found.is_empty() {
-        found = companion_releases(&wish.name, knowledge);
+        found = companion_releases(&request.name, knowledge);
     }
     if found.is_empty() {
         // A component of which no distribution has the name: those that are it.
-        let rows = knowledge.frameworks().iter().filter(|row| row.component == wish.name);
-        for row in rows.filter(|row| row.distribution != wish.name && !row.variants) {
+        let rows = knowledge.frameworks().iter().filter(|row| row.component == request.name);
+        for row in rows.filter(|row| row.distribution != request.name && !row.variants) {
             found.extend(distribution_releases(
-                &PackageRequest { name: PackageName::python(row.distribution), ..wish.clone() },
+                &PackageRequest { name: PackageName::python(row.distribution), ..request.clone() },
                 knowledge,
             ));
         }
     }
-    if !found.is_empty() && wish.extras.is_empty() && wish.build.is_none() {
-        found.extend(image_releases(&wish.name, knowledge));
+    if !found.is_empty() && request.extras.is_empty() && request.build.is_none() {
+        found.extend(image_releases(&request.name, knowledge));
     }
     found
 }
@@ -201,8 +201,8 @@ fn torch_releases(name: &'static str, archs: &[String], knowledge: Knowledge) ->
 
 /// Returns releases with one build each: of the distribution, of its extras, or of dependencies with the same
 /// version.
-fn distribution_releases(wish: &PackageRequest, knowledge: Knowledge) -> Vec<CandidateRelease> {
-    let name = wish.name.as_str();
+fn distribution_releases(request: &PackageRequest, knowledge: Knowledge) -> Vec<CandidateRelease> {
+    let name = request.name.as_str();
     let whole = |version: &str| version.matches('.').count() >= 2;
     let rows = |distribution: &str| {
         let distribution = distribution.to_owned();
@@ -216,7 +216,7 @@ fn distribution_releases(wish: &PackageRequest, knowledge: Knowledge) -> Vec<Can
         let (code, version, cuda) = (row.distribution, row.version, row.cuda);
         CandidateRelease { name, code, version, build, spec, page, cuda, within: None }
     };
-    let requested_extras: Vec<&str> = wish.extras.iter().map(PackageName::as_str).collect();
+    let requested_extras: Vec<&str> = request.extras.iter().map(PackageName::as_str).collect();
     let of_extras = || knowledge.gpu_dependencies_of(name).filter_map(|row| Some((row, row.extra?)));
     let mut found = Vec::new();
     for row in rows(name) {

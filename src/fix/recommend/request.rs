@@ -73,25 +73,25 @@ impl PackageRequest {
 }
 
 /// Merges requests for the same distribution; returns an error if they name two builds of it.
-pub(super) fn merge_requests(wishes: Vec<PackageRequest>) -> Result<Vec<PackageRequest>, String> {
+pub(super) fn merge_requests(requests: Vec<PackageRequest>) -> Result<Vec<PackageRequest>, String> {
     let mut kept: Vec<PackageRequest> = Vec::new();
-    for wish in wishes {
-        let Some(own) = kept.iter_mut().find(|own| own.name == wish.name) else {
-            kept.push(wish);
+    for request in requests {
+        let Some(own) = kept.iter_mut().find(|own| own.name == request.name) else {
+            kept.push(request);
             continue;
         };
-        if own.build.is_some() && wish.build.is_some() && own.build != wish.build {
+        if own.build.is_some() && request.build.is_some() && own.build != request.build {
             return Err(format!(
                 "`{}` and `{}` are two builds of the same package: name only one",
-                own.text, wish.text
+                own.text, request.text
             ));
         }
-        if own.text != wish.text {
-            own.text = format!("{} {}", own.text, wish.text);
+        if own.text != request.text {
+            own.text = format!("{} {}", own.text, request.text);
         }
-        own.build = own.build.take().or(wish.build);
-        own.range = VersionRange::of_all([&own.range, &wish.range]);
-        own.extras.extend(wish.extras);
+        own.build = own.build.take().or(request.build);
+        own.range = VersionRange::of_all([&own.range, &request.range]);
+        own.extras.extend(request.extras);
         own.extras.sort();
         own.extras.dedup();
     }
@@ -132,16 +132,16 @@ mod tests {
     fn request_is_a_name_with_versions() {
         let parsed = |text: &str| {
             PackageRequest::parse(text, Knowledge::built_in())
-                .map(|wish| (wish.name, wish.extras, wish.range, wish.build))
+                .map(|request| (request.name, request.extras, request.range, request.build))
         };
-        let wish = |name: &str, extras: &[&str], range: &str, build: Option<&str>| {
+        let request = |name: &str, extras: &[&str], range: &str, build: Option<&str>| {
             let extras = extras.iter().map(|extra| PackageName::python(extra)).collect::<Vec<_>>();
             Ok((PackageName::python(name), extras, VersionRange::from(range), build.map(str::to_owned)))
         };
-        assert_eq!(parsed("torch>=2.4"), wish("torch", &[], ">=2.4", None));
-        assert_eq!(parsed("Jax[cuda12]"), wish("jax", &["cuda12"], "", None));
-        assert_eq!(parsed("torch==2.6.0+cu118"), wish("torch", &[], "==2.6.0", Some("cu118")));
-        assert_eq!(parsed("torch==2.4.*"), wish("torch", &[], "==2.4.*", None));
+        assert_eq!(parsed("torch>=2.4"), request("torch", &[], ">=2.4", None));
+        assert_eq!(parsed("Jax[cuda12]"), request("jax", &["cuda12"], "", None));
+        assert_eq!(parsed("torch==2.6.0+cu118"), request("torch", &[], "==2.6.0", Some("cu118")));
+        assert_eq!(parsed("torch==2.4.*"), request("torch", &[], "==2.4.*", None));
         for wrong in ["", ">=2", "torch>=", "torch=>2", "a b c", "https://x/y.whl", "torch @ https://x", "torch>=$X"] {
             assert!(parsed(wrong).is_err(), "{wrong}");
         }
@@ -150,11 +150,11 @@ mod tests {
     #[test]
     fn requests_for_one_distribution_are_merged() {
         let merged = |texts: &[&str]| {
-            let wishes = texts.iter().map(|text| PackageRequest::parse(text, Knowledge::built_in()).expect(text));
-            merge_requests(wishes.collect()).map(|kept| {
-                let describe = |wish: &PackageRequest| {
-                    let build = wish.build.as_deref().unwrap_or_default();
-                    format!("{}[{}]{}{build}", wish.name, wish.extras.join(","), wish.range)
+            let requests = texts.iter().map(|text| PackageRequest::parse(text, Knowledge::built_in()).expect(text));
+            merge_requests(requests.collect()).map(|kept| {
+                let describe = |request: &PackageRequest| {
+                    let build = request.build.as_deref().unwrap_or_default();
+                    format!("{}[{}]{}{build}", request.name, request.extras.join(","), request.range)
                 };
                 kept.iter().map(describe).collect::<Vec<_>>().join(" ")
             })

@@ -251,7 +251,7 @@ fn deciding_components(images: &SubjectImages, counts: impl Fn(&str) -> bool) ->
 fn verdict_result(verdict: &StartupVerdict<'_>, bare: bool, knowledge: Knowledge) -> CandidateResult {
     let route = match verdict.fate {
         Some(StartupResult::Starts(route)) => route,
-        Some(StartupResult::Fails(wall)) => return CandidateResult::Fails(wall.outcome()),
+        Some(StartupResult::Fails(failure)) => return CandidateResult::Fails(failure.outcome()),
         Some(StartupResult::Undetermined) | None => return CandidateResult::Open,
     };
     let own = || verdict.hosts.iter().filter(|host| host.component.role != ComponentRole::Container);

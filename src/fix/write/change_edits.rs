@@ -18,10 +18,10 @@ const MAX_VARIANTS: usize = 12;
 const REMOVE_COMPAT_LINE: &str = "RUN rm -rf /usr/local/cuda/compat";
 
 /// Returns the variants of the edits that make a change, the simplest first.
-pub(in crate::fix) fn edit_variants(case: &FixContext<'_>, wish: &ProposedChange) -> Vec<EditVariant> {
+pub(in crate::fix) fn edit_variants(case: &FixContext<'_>, change: &ProposedChange) -> Vec<EditVariant> {
     let Some(texts) = DockerfileTexts::from_case(case) else { return Vec::new() };
     let plain = |ways: Vec<Vec<SourceEdit>>| ways.into_iter().map(EditVariant::from_edits).collect();
-    let mut found: Vec<EditVariant> = match wish {
+    let mut found: Vec<EditVariant> = match change {
         ProposedChange::Base { from, to } => {
             let leaves = edit::value_spans(texts.dockerfile, texts.text, texts.evaluated.base.span);
             let ways = edit::replacement_candidates(texts.text, &leaves, from, to).into_iter();
@@ -29,8 +29,8 @@ pub(in crate::fix) fn edit_variants(case: &FixContext<'_>, wish: &ProposedChange
                 ways.map(|way| way.into_iter().map(|(span, new)| texts.dockerfile_edit(span, new)).collect()).collect(),
             )
         }
-        ProposedChange::Build { .. } => package_build::build_edit_variants(case, &texts, wish),
-        ProposedChange::Index { .. } => unpinned_framework::index_edit_variants(case, &texts, wish),
+        ProposedChange::Build { .. } => package_build::build_edit_variants(case, &texts, change),
+        ProposedChange::Index { .. } => unpinned_framework::index_edit_variants(case, &texts, change),
         ProposedChange::Extra { package, from, to, .. } => plain(
             package_build::extra_edit(case, &texts, package, (from, to)).map(|edit| vec![edit]).into_iter().collect(),
         ),

@@ -18,9 +18,9 @@ use crate::text::source::{SourceId, Span};
 pub(super) fn build_edit_variants(
     case: &FixContext<'_>,
     texts: &DockerfileTexts<'_>,
-    wish: &ProposedChange,
+    change: &ProposedChange,
 ) -> Vec<EditVariant> {
-    let ProposedChange::Build { package, from, to, old_build, build, page, companions } = wish else {
+    let ProposedChange::Build { package, from, to, old_build, build, page, companions } = change else {
         return Vec::new();
     };
     let Some(own) = last_pip_package(&case.seen, package) else { return Vec::new() };

@@ -29,9 +29,9 @@ struct UnpinnedInstall<'a> {
 pub(super) fn index_edit_variants(
     case: &FixContext<'_>,
     texts: &DockerfileTexts<'_>,
-    wish: &ProposedChange,
+    change: &ProposedChange,
 ) -> Vec<EditVariant> {
-    let ProposedChange::Index { package, from, build, page } = wish else { return Vec::new() };
+    let ProposedChange::Index { package, from, build, page } = change else { return Vec::new() };
     let Some(commands) = unpinned_installs(case, texts, package) else { return Vec::new() };
     if let Some(old) = from {
         let change = (old.as_str(), build.as_str());

@@ -51,7 +51,7 @@ impl PoolSummary {
             None => VerdictKind::Depends,
         });
         let outcome = verdict.and_then(|verdict| match verdict.fate {
-            Some(StartupResult::Fails(wall)) => Some(wall.outcome()),
+            Some(StartupResult::Fails(failure)) => Some(failure.outcome()),
             Some(StartupResult::Starts(_) | StartupResult::Undetermined) | None => None,
         });
         let (driver, branch) = driver_and_branch(pool);

@@ -34,7 +34,7 @@ pub(super) fn find_probed_libcuda(replay: Replay<'_>) -> Option<LibcudaCandidate
         StepResult::Passes(_) if probes_only_in_shell(replay) => LibcudaCandidate::Open(Basis::Image(probe.id)),
         StepResult::Passes(_) => LibcudaCandidate::Compat(library),
         StepResult::Stops(_) if probes_only_in_shell(replay) => LibcudaCandidate::Host,
-        StepResult::Stops(wall) if probe.is_unknown() && wall.outcome() == Outcome::CompatNotSupported => {
+        StepResult::Stops(failure) if probe.is_unknown() && failure.outcome() == Outcome::CompatNotSupported => {
             LibcudaCandidate::Open(Basis::Image(probe.id))
         }
         StepResult::Unknown => LibcudaCandidate::Open(Basis::Pool(PoolField::Gpu)),

@@ -398,8 +398,8 @@ fn missing_facts_make_the_result_unknown() {
     assert_eq!(loaded_libcuda(&unnamed, &old), "unknown", "a package of an unknown branch");
     let gke = "gpu = \"A100\"\nlaunch = \"gke\"\ndriver = \"535.129.03\"\n";
     assert_eq!(loaded_libcuda(&image_with_files(""), gke), "stops: nowhere", "GKE without the search path");
-    let looks = format!("{COMPLETE_HEAD}[env]\nLD_LIBRARY_PATH = \"/usr/local/nvidia/lib:/usr/local/nvidia/lib64\"\n");
-    assert_eq!(loaded_libcuda(&looks, gke), "host", "GKE with it");
+    let key = format!("{COMPLETE_HEAD}[env]\nLD_LIBRARY_PATH = \"/usr/local/nvidia/lib:/usr/local/nvidia/lib64\"\n");
+    assert_eq!(loaded_libcuda(&key, gke), "host", "GKE with it");
 }
 
 #[test]
