@@ -62,7 +62,7 @@ pub(super) fn is_program_copied(source: &str, places: &[String]) -> bool {
     let named = source.split(['*', '?', '[']).next().unwrap_or(source);
     let named = if named.len() == source.len() { named } else { named.rsplit_once('/').map_or("", |(above, _)| above) };
     // A text is no program, whatever was compiled beside it.
-    if is_plain_file(source) || source.ends_with(".sh") {
+    if is_plain_file(source) || source.rsplit('.').next() == Some("sh") {
         return false;
     }
     let source = absolute_path("/", named);
@@ -227,7 +227,7 @@ impl StageFileTree<'_> {
             for (source, _) in &copy.sources {
                 let source = source.known_text().filter(|_| !copy.parents)?;
                 let name = source.rsplit('/').next().unwrap_or(source);
-                let is_wheel = name.ends_with(".whl");
+                let is_wheel = name.rsplit('.').next() == Some("whl");
                 if name.contains(['*', '?', '[', ':']) || !is_wheel && !is_plain_file(name) {
                     return None;
                 }

@@ -161,7 +161,7 @@ impl InstallLocations {
             let new: Vec<PackageLocation> =
                 places.iter().filter(|place| is_moved(place)).flat_map(|place| moved_locations(place, moved)).collect();
             if moved.removes_source {
-                places.retain(|place| !place.root().is_some_and(|root| !moved.new_paths(root).is_empty()));
+                places.retain(|place| place.root().is_none_or(|root| moved.new_paths(root).is_empty()));
             }
             for place in new {
                 add_location(places, place);

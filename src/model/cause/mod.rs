@@ -2,6 +2,7 @@
 //!
 //! Readers and inference pass a [`Cause`] on as data. Code matches its variants; only reports print its text.
 
+mod cause_names;
 mod explanation;
 mod names;
 mod recorded;
@@ -26,7 +27,7 @@ const CORRECT_BUILD: &str = "correct the build in its version or its index, or d
 /// The remedy where nothing better is known.
 const SCAN_OR_DESCRIBE: &str = "scan the built image, or describe it in an image description";
 /// The remedy where a part of a layer was not read.
-const ALL_LAYERS: &str = "scan the image with all of its layers, each as it was pushed";
+pub(super) const ALL_LAYERS: &str = "scan the image with all of its layers, each as it was pushed";
 /// The remedy where the tables end before a version.
 const NEWER_DATABASE: &str = "use a newer imagelint: its compatibility database ends before it";
 /// The remedy where the ELF note of a libcuda in the image was not read.
@@ -40,9 +41,9 @@ const WRITE_VALUE: &str = "write the value into the file";
 /// The remedy where a service was not read.
 const READABLE_SERVICE: &str = "correct `extends`, or provide the file that it names";
 /// How the sentence on words of a command begins.
-const COMMAND_INSTALLS: &str = "a command installs unknown packages";
+pub(super) const COMMAND_INSTALLS: &str = "a command installs unknown packages";
 /// Words before the build whose index a command uses too.
-const FROM_INDEX: &str = ", also from the index of ";
+pub(super) const FROM_INDEX: &str = ", also from the index of ";
 /// Fields that are clauses, not names.
 const CLAUSES: &[&str] = &["detail", "error", "mark", "reason", "remedy", "what"];
 
