@@ -7,9 +7,10 @@
 //! Dockerfile, scripts, lock files ─┐
 //! layers, config, SBOM             ├─► observations ─► image facts ─► replay × hosts ─► verdicts ─► findings ─► report
 //! image description, saved report ─┘    extract          infer          replay           judge       rules      report
-//!                                                        ▲              ▲                │
-//!                                      knowledge: tables with sources   fleet: pools     └─► fix: a change is applied to
-//!                                                                                            the text and judged again
+//!                                          ▲              ▲              ▲                │
+//!        commands: shell ─► build ─► install              │           fleet: pools        └─► fix: a change is applied to
+//!                                                         │                                   the text and judged again
+//!          versions that pip or uv selects: resolve ◄─ knowledge: tables with sources
 //! ```
 //!
 //! Data flows one way. A module imports modules listed before it, never one after it (`tests/project/architecture`).

@@ -32,6 +32,24 @@ fn matches_tag_pattern(word: &str, own: &str) -> bool {
     rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && (2..=4).contains(&rest.replace('.', "").len())
 }
 
+/// The parts of a full tag: `11.8.0-cudnn8-devel-ubuntu22.04`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CudaTagParts<'a> {
+    version: &'a str,
+    cudnn: Option<&'a str>,
+    flavour: &'a str,
+    os: &'a str,
+}
+
+/// A tag that has never existed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoSuchTag {
+    /// The part that does not exist: `12.4`, `debian11`.
+    pub part: String,
+    /// The most similar tag that exists.
+    pub nearest: Option<String>,
+}
+
 impl Knowledge {
     /// Returns the flavour in the tag of a CUDA image.
     pub fn cuda_flavour(self, tag: &str) -> Option<&'static CudaFlavourRow> {
@@ -228,14 +246,7 @@ impl Knowledge {
             |row: &&CudaImageRow| row.version.parse().is_ok_and(|own: CudaVersion| own.0.starts_with(minor.0));
         self.cuda_images().iter().filter(of_minor).collect()
     }
-}
 
-/// Returns the program of a command line.
-fn program_of(command: &str) -> &str {
-    command.split(' ').next().unwrap_or(command)
-}
-
-impl Knowledge {
     /// Returns the row of a program that installs the driver of its node, by its command line.
     pub fn driver_program(self, command: &str) -> Option<&'static DriverProgramRow> {
         self.driver_programs().iter().find(|row| row.program == program_of(command))
@@ -252,50 +263,7 @@ impl Knowledge {
         let row = self.stage_names().iter().find(|row| last.eq_ignore_ascii_case(row.word))?;
         Some(row.purpose)
     }
-}
 
-/// The parts of a full tag: `11.8.0-cudnn8-devel-ubuntu22.04`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct CudaTagParts<'a> {
-    version: &'a str,
-    cudnn: Option<&'a str>,
-    flavour: &'a str,
-    os: &'a str,
-}
-
-impl<'a> CudaTagParts<'a> {
-    /// Parses a tag; `None` if it has another form.
-    fn parse(tag: &'a str) -> Option<Self> {
-        let words: Vec<&str> = tag.split('-').collect();
-        match *words.as_slice() {
-            [version, flavour, os] if !flavour.starts_with("cudnn") => Some(Self { version, cudnn: None, flavour, os }),
-            [version, cudnn, flavour, os] if cudnn.starts_with("cudnn") => {
-                Some(Self { version, cudnn: Some(cudnn), flavour, os })
-            }
-            _ => None,
-        }
-    }
-
-    /// Returns the parts as a tag.
-    fn tag(self) -> String {
-        [Some(self.version), self.cudnn, Some(self.flavour), Some(self.os)]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join("-")
-    }
-}
-
-/// A tag that has never existed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoSuchTag {
-    /// The part that does not exist: `12.4`, `debian11`.
-    pub part: String,
-    /// The most similar tag that exists.
-    pub nearest: Option<String>,
-}
-
-impl Knowledge {
     /// Returns why a tag of a CUDA repository has never existed; `None` if it exists or the tables do not list all
     /// tags.
     pub fn nonexistent_cuda_tag(self, repository: &str, tag: &str) -> Option<NoSuchTag> {
@@ -350,6 +318,39 @@ impl Knowledge {
         };
         Some(CudaTagParts { version: row.version, cudnn, flavour, os }.tag())
     }
+
+    /// Returns the recipes of a version, as named in tags.
+    pub fn cuda_recipes_for_version(self, version: &str) -> impl Iterator<Item = &'static CudaRecipeRow> {
+        self.cuda_recipes().iter().filter(move |row| row.version == version)
+    }
+}
+
+/// Returns the program of a command line.
+fn program_of(command: &str) -> &str {
+    command.split(' ').next().unwrap_or(command)
+}
+
+impl<'a> CudaTagParts<'a> {
+    /// Parses a tag; `None` if it has another form.
+    fn parse(tag: &'a str) -> Option<Self> {
+        let words: Vec<&str> = tag.split('-').collect();
+        match *words.as_slice() {
+            [version, flavour, os] if !flavour.starts_with("cudnn") => Some(Self { version, cudnn: None, flavour, os }),
+            [version, cudnn, flavour, os] if cudnn.starts_with("cudnn") => {
+                Some(Self { version, cudnn: Some(cudnn), flavour, os })
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the parts as a tag.
+    fn tag(self) -> String {
+        [Some(self.version), self.cudnn, Some(self.flavour), Some(self.os)]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("-")
+    }
 }
 
 /// Returns the name of an operating system: `ubuntu` of `ubuntu22.04`.
@@ -383,13 +384,6 @@ impl CudaRecipeRow {
     /// Whether it has ended by a day; always true without a day.
     fn has_ended_by(&self, day: Option<Date>) -> bool {
         day.is_none_or(|day| self.until.is_some_and(|until| until <= day))
-    }
-}
-
-impl Knowledge {
-    /// Returns the recipes of a version, as named in tags.
-    pub fn cuda_recipes_for_version(self, version: &str) -> impl Iterator<Item = &'static CudaRecipeRow> {
-        self.cuda_recipes().iter().filter(move |row| row.version == version)
     }
 }
 

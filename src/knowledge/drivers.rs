@@ -12,6 +12,16 @@ use crate::knowledge::rows::{
 /// Maximum delay between a driver release and its compat package, in days.
 const MAX_PACKAGING_DELAY_DAYS: i32 = 180;
 
+/// Years after which a superseded toolkit range is no longer assumed on new hosts.
+///
+/// Nodes get driver and toolkit from the same hands: distributions and cloud images carry releases that are up to two
+/// years old. The third year is for those who keep one of them back.
+const YEARS_IN_USE: i16 = 3;
+
+/// A set of toolkit changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ToolkitChanges(u32);
+
 impl Knowledge {
     /// Returns the row of an Ubuntu package that no longer contains the driver branch in its name, such as
     /// `nvidia-driver-455`.
@@ -47,15 +57,7 @@ impl Knowledge {
         };
         versions.iter().enumerate().filter(|(at, version)| there(*at, version)).map(|(_, version)| *version).collect()
     }
-}
 
-/// Years after which a superseded toolkit range is no longer assumed on new hosts.
-///
-/// Nodes get driver and toolkit from the same hands: distributions and cloud images carry releases that are up to two
-/// years old. The third year is for those who keep one of them back.
-const YEARS_IN_USE: i16 = 3;
-
-impl Knowledge {
     /// Returns the first toolkit version that selects a mode automatically, if the tables have one.
     pub fn first_toolkit_with_mode(self, mode: &str) -> Option<CudaVersion> {
         self.container_toolkits().iter().find(|row| row.auto_mode == mode).map(|row| row.from)
@@ -99,26 +101,7 @@ impl Knowledge {
         };
         rows.iter().enumerate().filter(move |(at, _)| begun(*at) && current(*at)).map(|(_, row)| row)
     }
-}
 
-/// A set of toolkit changes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ToolkitChanges(u32);
-
-impl ToolkitChanges {
-    /// Returns the set of the changes for which `has_come` is true.
-    pub fn matching(has_come: impl Fn(ToolkitChange) -> bool) -> Self {
-        let come = ToolkitChange::ALL.iter().copied().filter(|change| has_come(*change));
-        Self(come.fold(0, |set, change| set | 1 << change as u32))
-    }
-
-    /// Whether the set contains a change.
-    pub const fn contains(self, change: ToolkitChange) -> bool {
-        self.0 & 1 << change as u32 != 0
-    }
-}
-
-impl Knowledge {
     /// Returns the Jetson release with a driver version: the row with the longest matching prefix.
     pub fn jetson_release(self, driver: DriverVersion) -> Option<&'static JetsonReleaseRow> {
         let rows = self.jetson_releases().iter().filter(|row| driver.0.starts_with(row.driver.0));
@@ -136,6 +119,19 @@ impl Knowledge {
     pub fn windows_driver(self, driver: DriverVersion) -> Option<&'static WindowsDriverRow> {
         let number = driver.branch();
         self.windows_drivers().iter().find(|row| row.from <= number && number < row.before)
+    }
+}
+
+impl ToolkitChanges {
+    /// Returns the set of the changes for which `has_come` is true.
+    pub fn matching(has_come: impl Fn(ToolkitChange) -> bool) -> Self {
+        let come = ToolkitChange::ALL.iter().copied().filter(|change| has_come(*change));
+        Self(come.fold(0, |set, change| set | 1 << change as u32))
+    }
+
+    /// Whether the set contains a change.
+    pub const fn contains(self, change: ToolkitChange) -> bool {
+        self.0 & 1 << change as u32 != 0
     }
 }
 

@@ -516,17 +516,13 @@ impl Knowledge {
             self.suggested_values(word, values).iter().map(|value| format!("`{value}`")).collect();
         (!suggestions.is_empty()).then(|| format!("did you mean {}?", suggestions.join(" or ")))
     }
-}
 
-impl Knowledge {
     /// Returns the machine type with a name, case-insensitively.
     pub fn cloud_instance(self, name: &str) -> Option<&'static CloudInstanceRow> {
         let name = name.trim();
         self.cloud_instances().iter().find(|row| row.name.eq_ignore_ascii_case(name))
     }
-}
 
-impl Knowledge {
     /// Whether a GPU that `name` may refer to supports a MIG profile, regardless of additions (`1g.10gb.me`); `None`
     /// if the table lacks one.
     pub fn has_mig_profile(self, name: &str, profile: &str) -> Option<bool> {

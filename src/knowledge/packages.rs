@@ -28,6 +28,9 @@ fn requires_torch(row: &RequiresDistRow) -> bool {
     row.package == TORCH && row.extra.is_none()
 }
 
+/// Prefix of the file name of the CUDA runtime library.
+const CUDART_PREFIX: &str = "libcudart.so.";
+
 impl Knowledge {
     /// Returns what every distribution requires of torch.
     pub fn torch_requirements(self) -> impl Iterator<Item = &'static RequiresDistRow> + Clone {
@@ -328,9 +331,7 @@ impl Knowledge {
         };
         distribution.map(str::to_owned).or_else(own)
     }
-}
 
-impl Knowledge {
     /// Returns the framework whose versions have builds for several CUDA versions, such as torch.
     pub fn framework_with_variants(self) -> Option<&'static FrameworkRow> {
         self.frameworks().iter().find(|row| row.variants && row.distribution == row.component)
@@ -427,12 +428,7 @@ impl Knowledge {
     pub fn gpu_package(self, distribution: &str) -> Option<&'static RowInfo> {
         self.gpu_packages_of(distribution).next().map(|row| &row.info)
     }
-}
 
-/// Prefix of the file name of the CUDA runtime library.
-const CUDART_PREFIX: &str = "libcudart.so.";
-
-impl Knowledge {
     /// Returns the CUDA version of a runtime library: the major version if the soname covers it, otherwise the
     /// version in the name.
     pub fn cuda_of_runtime(self, soname: &str) -> Option<CudaVersion> {

@@ -250,28 +250,7 @@ impl Knowledge {
         let rows = tables.into_iter().find(|(name, _)| *name == key.trim_end_matches(".toml"));
         KnowledgeAnswer { rows: rows.map(|(_, rows)| rows).unwrap_or_default(), near, note: None }
     }
-}
 
-/// Returns the keys most similar to `key`, most similar first.
-fn nearest_keys(key: &str, keys: &[String]) -> Vec<String> {
-    let query = key.to_lowercase();
-    let most = query.chars().count().max(3) / 2 + 1;
-    let mut found: Vec<(usize, usize, &String)> = keys
-        .iter()
-        .enumerate()
-        .map(|(at, candidate)| (edit_distance(&query, &candidate.to_lowercase()), at, candidate))
-        .filter(|(distance, _, _)| *distance <= most)
-        .collect();
-    found.sort_unstable();
-    found.into_iter().take(MAX_SUGGESTIONS).map(|(_, _, key)| key.clone()).collect()
-}
-
-/// Returns the heading of a row: `gpus: NVIDIA L4`.
-pub fn row_heading(info: &RowInfo) -> String {
-    format!("{}: {}", info.table, info.row)
-}
-
-impl Knowledge {
     /// Answers a query about a torch version, with or without a build such as `+cu124`.
     fn query_torch(self, key: &str) -> KnowledgeAnswer {
         let key = key.strip_prefix("torch").unwrap_or(key).trim_start_matches(['=', ' ', 'v']);
@@ -405,6 +384,25 @@ impl Knowledge {
     fn same_version_dependencies(self, name: &str) -> BTreeSet<&'static str> {
         self.gpu_dependencies_of(name).filter(|row| row.same).map(|row| row.package).collect()
     }
+}
+
+/// Returns the keys most similar to `key`, most similar first.
+fn nearest_keys(key: &str, keys: &[String]) -> Vec<String> {
+    let query = key.to_lowercase();
+    let most = query.chars().count().max(3) / 2 + 1;
+    let mut found: Vec<(usize, usize, &String)> = keys
+        .iter()
+        .enumerate()
+        .map(|(at, candidate)| (edit_distance(&query, &candidate.to_lowercase()), at, candidate))
+        .filter(|(distance, _, _)| *distance <= most)
+        .collect();
+    found.sort_unstable();
+    found.into_iter().take(MAX_SUGGESTIONS).map(|(_, _, key)| key.clone()).collect()
+}
+
+/// Returns the heading of a row: `gpus: NVIDIA L4`.
+pub fn row_heading(info: &RowInfo) -> String {
+    format!("{}: {}", info.table, info.row)
 }
 
 /// Whether a version is a release of a shorter version: 1.18.1 of 1.18, but not 1.180.

@@ -16,6 +16,7 @@ pub struct Recommendation {
     /// The fleet.
     pub fleet: RecommendedFleet,
     /// The requirements.
+    #[serde(rename = "wishes")]
     pub requests: RecommendedRequest,
     /// How many combinations were tested.
     pub tried: usize,

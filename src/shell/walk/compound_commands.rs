@@ -19,6 +19,18 @@ use crate::shell::walk::state::{
 /// The keywords behind which a command starts.
 pub(super) const COMMAND_KEYWORDS: &[&str] = &["if", "then", "else", "elif", "while", "until", "do", "{", "!", "time"];
 
+/// The maximum number of values of a loop that is followed.
+const MAX_LOOP_VALUES: usize = 512;
+/// The maximum number of iterations of all loops of a script.
+const MAX_ITERATIONS: usize = 2_048;
+/// The maximum number of iterations of a loop with a condition.
+const MAX_CONDITION_ITERATIONS: usize = 64;
+
+/// The maximum number of lines of a `while read` loop that is followed.
+const MAX_LOOP_LINES: usize = 1_024;
+/// The maximum length of a file that a loop reads.
+const MAX_LIST_BYTES: usize = 64 * 1024;
+
 impl ShellWalker<'_> {
     /// Assigns a variable and records that the current block sets it.
     pub(super) fn assign_variable(&mut self, name: &str, value: ExpandedText) {
@@ -281,39 +293,7 @@ impl ShellWalker<'_> {
             branch.rounds = rounds;
         }
     }
-}
 
-/// The maximum number of values of a loop that is followed.
-const MAX_LOOP_VALUES: usize = 512;
-/// The maximum number of iterations of all loops of a script.
-const MAX_ITERATIONS: usize = 2_048;
-/// The maximum number of iterations of a loop with a condition.
-const MAX_CONDITION_ITERATIONS: usize = 64;
-
-impl ConditionLoop {
-    /// Returns the state of a loop before its condition.
-    pub(super) fn new(until: bool) -> Self {
-        Self { until, at: None, iterations: 0, going: false }
-    }
-}
-
-impl ValueLoop {
-    /// Returns the values of a loop behind the first one; `None` if a value is unknown or there is only one.
-    pub(super) fn new(name: &str, values: &[Word]) -> Option<Self> {
-        let plain =
-            |word: &Word| word.known().is_some_and(|value| !value.is_empty() && !value.contains(['*', '?', '{']));
-        let good = values.len() > 1 && values.len() <= MAX_LOOP_VALUES && values.iter().all(plain);
-        let left = values.iter().skip(1).rev().map(|word| word.value.clone()).collect();
-        good.then(|| Self { name: name.to_owned(), left, body: None, begin: None })
-    }
-}
-
-/// The maximum number of lines of a `while read` loop that is followed.
-const MAX_LOOP_LINES: usize = 1_024;
-/// The maximum length of a file that a loop reads.
-const MAX_LIST_BYTES: usize = 64 * 1024;
-
-impl ShellWalker<'_> {
     /// Returns the words of a substitution whose output is the text of known files.
     pub(super) fn substitution_words(&self, word: &Word) -> Option<Vec<Word>> {
         let command = word.output.as_ref().filter(|_| word.known().is_none() && !word.raw.contains('"'))?;
@@ -432,9 +412,7 @@ impl ShellWalker<'_> {
             (branch.turns, branch.followed) = (None, true);
         }
     }
-}
 
-impl ShellWalker<'_> {
     /// Records where the body of a new loop starts; a loop with an early exit is walked once.
     pub(super) fn begin_loop(&mut self, text: &MappedText, tokens: &[ShellToken], at: usize) {
         self.begin_read_loop(text, tokens, at);
@@ -468,9 +446,7 @@ impl ShellWalker<'_> {
         self.assign_variable(&name, value);
         true
     }
-}
 
-impl ShellWalker<'_> {
     /// Records where the condition of a new loop starts; a loop with an early exit is walked once.
     fn record_condition_start(&mut self, text: &MappedText, tokens: &[ShellToken], at: usize) {
         let level = self.level;
@@ -556,27 +532,7 @@ impl ShellWalker<'_> {
         }
         true
     }
-}
 
-/// Whether a loop may be left together with an outer loop or function, or its end is missing.
-fn may_leave_early(text: &MappedText, tokens: &[ShellToken], at: usize) -> bool {
-    let mut depth = 0_usize;
-    for (next, token) in tokens.iter().enumerate().skip(at) {
-        let ShellToken::Word(range) = token else { continue };
-        let behind = tokens.get(next + 1);
-        match text.get(range.clone()) {
-            "do" => depth += 1,
-            "done" if depth <= 1 => return false,
-            "done" => depth -= 1,
-            "return" => return true,
-            "break" | "continue" if matches!(behind, Some(ShellToken::Word(_))) => return true,
-            _ => {}
-        }
-    }
-    true
-}
-
-impl ShellWalker<'_> {
     /// Records whether the script requires the success of the current command.
     pub(super) fn update_required_success(
         &mut self,
@@ -597,6 +553,42 @@ impl ShellWalker<'_> {
         let other = tokens.iter().skip(from).any(|token| matches!(token, ShellToken::Or | ShellToken::Pipe));
         (depth == 0 && self.substitutions == 0 && !other).then_some(from)
     }
+}
+
+impl ConditionLoop {
+    /// Returns the state of a loop before its condition.
+    pub(super) fn new(until: bool) -> Self {
+        Self { until, at: None, iterations: 0, going: false }
+    }
+}
+
+impl ValueLoop {
+    /// Returns the values of a loop behind the first one; `None` if a value is unknown or there is only one.
+    pub(super) fn new(name: &str, values: &[Word]) -> Option<Self> {
+        let plain =
+            |word: &Word| word.known().is_some_and(|value| !value.is_empty() && !value.contains(['*', '?', '{']));
+        let good = values.len() > 1 && values.len() <= MAX_LOOP_VALUES && values.iter().all(plain);
+        let left = values.iter().skip(1).rev().map(|word| word.value.clone()).collect();
+        good.then(|| Self { name: name.to_owned(), left, body: None, begin: None })
+    }
+}
+
+/// Whether a loop may be left together with an outer loop or function, or its end is missing.
+fn may_leave_early(text: &MappedText, tokens: &[ShellToken], at: usize) -> bool {
+    let mut depth = 0_usize;
+    for (next, token) in tokens.iter().enumerate().skip(at) {
+        let ShellToken::Word(range) = token else { continue };
+        let behind = tokens.get(next + 1);
+        match text.get(range.clone()) {
+            "do" => depth += 1,
+            "done" if depth <= 1 => return false,
+            "done" => depth -= 1,
+            "return" => return true,
+            "break" | "continue" if matches!(behind, Some(ShellToken::Word(_))) => return true,
+            _ => {}
+        }
+    }
+    true
 }
 
 /// Keywords that open a block.

@@ -48,6 +48,11 @@ pub(super) fn map_to_offset(text: &str, place: usize) -> MappedText {
     mapped
 }
 
+/// The maximum number of parameters that are passed to a script.
+const MAX_SCRIPT_PARAMETERS: usize = 9;
+/// The maximum number of known parameters.
+const MAX_PARAMETERS: usize = 1024;
+
 impl ShellWalker<'_> {
     /// Reads a function or array definition at an opening bracket or brace; returns the index of the token behind it.
     pub(super) fn read_definition(
@@ -225,90 +230,7 @@ impl ShellWalker<'_> {
         self.arguments = outer;
         true
     }
-}
 
-/// Returns the range between the braces from a token on, and the index of the token behind them.
-fn find_function_body(text: &MappedText, tokens: &[ShellToken], from: usize) -> Option<(Range<usize>, usize)> {
-    let mut depth = 0_usize;
-    let mut start = None;
-    for (at, token) in tokens.iter().enumerate().skip(from) {
-        let ShellToken::Word(range) = token else {
-            start?;
-            continue;
-        };
-        match text.get(range.clone()) {
-            "{" => {
-                depth += 1;
-                start = start.or(Some(range.end));
-            }
-            "}" => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    return Some((start?..range.start, at + 1));
-                }
-            }
-            _ => {
-                start?;
-            }
-        }
-    }
-    None
-}
-
-/// The maximum number of parameters that are passed to a script.
-const MAX_SCRIPT_PARAMETERS: usize = 9;
-/// The maximum number of known parameters.
-const MAX_PARAMETERS: usize = 1024;
-
-impl PositionalParameters {
-    /// Returns exactly these parameters.
-    pub(super) fn from_words(words: &[Word]) -> Self {
-        Self { words: Some(Arc::new(words.to_vec())), open: false }
-    }
-
-    /// Returns parameters of which nothing is known.
-    fn unknown() -> Self {
-        Self { words: None, open: true }
-    }
-
-    /// Returns the parameters up to the first word that the shell may still split or remove; later ones are unknown.
-    pub(super) fn from_unexpanded_words(words: &[Word]) -> Self {
-        let is_one = |word: &&Word| match word.known() {
-            Some(value) => word.raw.contains(['"', '\'']) || !value.contains(['*', '?', '[', '{']),
-            None => {
-                word.raw.len() > 1 && word.raw.starts_with('"') && word.raw.ends_with('"') && !word.raw.contains('@')
-            }
-        };
-        let known: Vec<Word> = words.iter().take_while(is_one).take(MAX_PARAMETERS).cloned().collect();
-        let open = known.len() < words.len();
-        Self { words: Some(Arc::new(known)), open }
-    }
-
-    /// Returns the parameters that the arguments of `set` assign; `None` if it does not change them.
-    fn from_set_command(words: &[Word]) -> Option<Self> {
-        let mut rest = words;
-        while let Some((first, behind)) = rest.split_first() {
-            let Some(option) = first.known() else { return Some(Self::unknown()) };
-            rest = match option {
-                "-" if behind.is_empty() => return None,
-                "-" | "--" => return Some(Self::from_unexpanded_words(behind)),
-                // `-o` takes the name of an option.
-                _ if option.starts_with(['-', '+']) => {
-                    behind.get(usize::from(option.contains('o'))..).unwrap_or_default()
-                }
-                _ => return Some(Self::from_unexpanded_words(rest)),
-            };
-        }
-        None
-    }
-
-    /// Returns all parameters, if all are known.
-    pub(super) fn all_known(&self) -> Option<&[Word]> {
-        self.words.as_ref().filter(|_| !self.open).map(|words| words.as_slice())
-    }
-}
-
-impl ShellWalker<'_> {
     /// Sets the parameters of a script from variables named by numbers, if `0` is among them.
     pub(super) fn set_script_parameters(&mut self, variables: &[(String, ExpandedText)]) {
         let of = |name: &str| variables.iter().rfind(|(own, _)| own == name).map(|(_, value)| value);
@@ -472,28 +394,7 @@ impl ShellWalker<'_> {
         };
         variables.extend((1..=last).filter_map(one));
     }
-}
 
-impl Reachability {
-    /// Returns whether the current command is reached.
-    pub(super) fn combined(self) -> Tristate {
-        self.shell.and(self.function)
-    }
-
-    /// Returns the reachability behind a block: a subshell only ends itself, and a function returns to its caller.
-    pub(super) fn after_block(self, inner: Self, kind: &ShellBlockKind, in_subshell: bool) -> Self {
-        if in_subshell {
-            return self;
-        }
-        match kind {
-            ShellBlockKind::Subshell | ShellBlockKind::Script => self,
-            ShellBlockKind::Called => Self { shell: inner.shell, ..self },
-            ShellBlockKind::If | ShellBlockKind::Loop | ShellBlockKind::Case(_) | ShellBlockKind::Braces => inner,
-        }
-    }
-}
-
-impl ShellWalker<'_> {
     /// Returns the reachability behind a command, which may be `exit` or `return`.
     pub(super) fn reachability_after(&self, words: &[Word]) -> Reachability {
         let (shell, code) = match words {
@@ -519,5 +420,100 @@ impl ShellWalker<'_> {
         let left = if shell { &mut goes.shell } else { &mut goes.function };
         *left = left.and(chance.not());
         goes
+    }
+}
+
+/// Returns the range between the braces from a token on, and the index of the token behind them.
+fn find_function_body(text: &MappedText, tokens: &[ShellToken], from: usize) -> Option<(Range<usize>, usize)> {
+    let mut depth = 0_usize;
+    let mut start = None;
+    for (at, token) in tokens.iter().enumerate().skip(from) {
+        let ShellToken::Word(range) = token else {
+            start?;
+            continue;
+        };
+        match text.get(range.clone()) {
+            "{" => {
+                depth += 1;
+                start = start.or(Some(range.end));
+            }
+            "}" => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some((start?..range.start, at + 1));
+                }
+            }
+            _ => {
+                start?;
+            }
+        }
+    }
+    None
+}
+
+impl PositionalParameters {
+    /// Returns exactly these parameters.
+    pub(super) fn from_words(words: &[Word]) -> Self {
+        Self { words: Some(Arc::new(words.to_vec())), open: false }
+    }
+
+    /// Returns parameters of which nothing is known.
+    fn unknown() -> Self {
+        Self { words: None, open: true }
+    }
+
+    /// Returns the parameters up to the first word that the shell may still split or remove; later ones are unknown.
+    pub(super) fn from_unexpanded_words(words: &[Word]) -> Self {
+        let is_one = |word: &&Word| match word.known() {
+            Some(value) => word.raw.contains(['"', '\'']) || !value.contains(['*', '?', '[', '{']),
+            None => {
+                word.raw.len() > 1 && word.raw.starts_with('"') && word.raw.ends_with('"') && !word.raw.contains('@')
+            }
+        };
+        let known: Vec<Word> = words.iter().take_while(is_one).take(MAX_PARAMETERS).cloned().collect();
+        let open = known.len() < words.len();
+        Self { words: Some(Arc::new(known)), open }
+    }
+
+    /// Returns the parameters that the arguments of `set` assign; `None` if it does not change them.
+    fn from_set_command(words: &[Word]) -> Option<Self> {
+        let mut rest = words;
+        while let Some((first, behind)) = rest.split_first() {
+            let Some(option) = first.known() else { return Some(Self::unknown()) };
+            rest = match option {
+                "-" if behind.is_empty() => return None,
+                "-" | "--" => return Some(Self::from_unexpanded_words(behind)),
+                // `-o` takes the name of an option.
+                _ if option.starts_with(['-', '+']) => {
+                    behind.get(usize::from(option.contains('o'))..).unwrap_or_default()
+                }
+                _ => return Some(Self::from_unexpanded_words(rest)),
+            };
+        }
+        None
+    }
+
+    /// Returns all parameters, if all are known.
+    pub(super) fn all_known(&self) -> Option<&[Word]> {
+        self.words.as_ref().filter(|_| !self.open).map(|words| words.as_slice())
+    }
+}
+
+impl Reachability {
+    /// Returns whether the current command is reached.
+    pub(super) fn combined(self) -> Tristate {
+        self.shell.and(self.function)
+    }
+
+    /// Returns the reachability behind a block: a subshell only ends itself, and a function returns to its caller.
+    pub(super) fn after_block(self, inner: Self, kind: &ShellBlockKind, in_subshell: bool) -> Self {
+        if in_subshell {
+            return self;
+        }
+        match kind {
+            ShellBlockKind::Subshell | ShellBlockKind::Script => self,
+            ShellBlockKind::Called => Self { shell: inner.shell, ..self },
+            ShellBlockKind::If | ShellBlockKind::Loop | ShellBlockKind::Case(_) | ShellBlockKind::Braces => inner,
+        }
     }
 }

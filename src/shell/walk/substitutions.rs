@@ -83,9 +83,7 @@ impl ShellWalker<'_> {
         }
         Some((out, origins))
     }
-}
 
-impl ShellWalker<'_> {
     /// Returns the command or pipeline that writes the output of a substitution; `None` for several commands.
     pub(super) fn substitution_command(&self, text: &MappedText) -> Option<Arc<Command>> {
         if self.substitutions >= MAX_DEPTH {
