@@ -4,9 +4,6 @@ use crate::build::command::Command;
 use crate::build::file_effect::{Destination, DownloadTarget, FileEffect, Operand, TransferKind};
 use crate::dockerfile::context::{path_matches, resolve_path};
 
-/// Programs that remove files where their effect is unknown.
-const REMOVING_PROGRAMS: &[&str] = &["find", "git", "xargs"];
-
 /// The files that a command may have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChanges {
@@ -47,21 +44,6 @@ impl FileChanges {
         }
         let places = changes.places;
         (anything || !places.is_empty()).then_some(Self { anything, places })
-    }
-
-    /// Returns the files that a command in `folder` may remove or move away; `None` if there are none.
-    pub fn removed_by(command: &Command, folder: Option<&str>) -> Option<Self> {
-        let mut changes = PlaceCollector { folder, places: Vec::new() };
-        match FileEffect::of_command(command) {
-            FileEffect::Remove(paths) => changes.add_operands(&paths, true),
-            FileEffect::Transfer { kind: TransferKind::Move, sources, .. } => changes.add_operands(&sources, true),
-            FileEffect::Unknown if command.program().is_some_and(|program| REMOVING_PROGRAMS.contains(&program)) => {
-                return Some(Self { anything: true, places: Vec::new() });
-            }
-            _ => {}
-        }
-        let places = changes.places;
-        (!places.is_empty()).then_some(Self { anything: false, places })
     }
 
     /// Whether a file, by its absolute path, may be among the changed ones.

@@ -15,6 +15,8 @@ use crate::model::package::{
 
 /// Programs that write a text to their standard output.
 const TEXT_PROGRAMS: &[&str] = &["echo", "printf"];
+/// Programs that change no file themselves, but may run others: by options, as a trap, or in their own language.
+const CODE_RUNNERS: &[&str] = &[".", "awk", "env", "gawk", "mawk", "source", "trap"];
 /// Installers that add nothing when run with a maintenance subcommand.
 const INSTALLERS: &[&str] = &["apt", "apt-get", "pip", "pip3"];
 /// Subcommands of installers that add nothing to an image.
@@ -40,6 +42,11 @@ pub(super) enum UnknownAdditions {
 
 /// Returns the programs and libraries that a command may add to an image by what it does to files.
 pub(super) fn added_files(step: CommandStep<'_>) -> UnknownAdditions {
+    let runs_code = may_run_others(step.command);
+    let has_substitution = step.command.words.iter().any(|word| word.raw.contains(['`', '(']));
+    if runs_code || has_substitution && !step.command.program().is_some_and(|one| TEXT_PROGRAMS.contains(&one)) {
+        return UnknownAdditions::Files;
+    }
     let is_plain = |operand: &Operand| operand.text.as_deref().is_some_and(is_plain_file);
     let writes_text = match step.command.program() {
         Some("cat") => matches!(step.command.input, StandardInput::Text(_)),
@@ -60,16 +67,24 @@ pub(super) fn added_files(step: CommandStep<'_>) -> UnknownAdditions {
         | FileEffect::Create(_)
         | FileEffect::Pack { .. }
         | FileEffect::Download { to: DownloadTarget::StandardOutput, may_have_options: false, .. } => true,
-        FileEffect::Transfer { sources, .. } => sources.iter().all(is_plain),
+        FileEffect::Transfer { kind: TransferKind::Copy, recursive: false, sources, .. } => {
+            sources.iter().all(is_plain)
+        }
         FileEffect::Write(files) => files.iter().all(is_plain),
         FileEffect::Download { to: DownloadTarget::File(file), may_have_options: false, .. } => is_plain(file),
         FileEffect::Packages
+        | FileEffect::Transfer { .. }
         | FileEffect::Download { .. }
         | FileEffect::Unpack { .. }
         | FileEffect::Clone { .. }
         | FileEffect::Unknown => false,
     };
     if is_harmless { UnknownAdditions::Nothing } else { UnknownAdditions::Files }
+}
+
+/// Whether a command changes no file itself, but may run other programs.
+pub(super) fn may_run_others(command: &Command) -> bool {
+    command.program().is_some_and(|program| CODE_RUNNERS.contains(&program))
 }
 
 /// Whether a file is no program, library or archive, by its extension.

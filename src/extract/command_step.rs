@@ -36,6 +36,16 @@ impl CommandStep<'_> {
         }
     }
 
+    /// Returns the paths that the command removes or moves away, which may be patterns.
+    pub(super) fn removed_or_moved_paths(&self) -> Vec<String> {
+        match self.effect {
+            FileEffect::Transfer { kind: TransferKind::Move, sources, .. } => {
+                sources.iter().filter_map(|source| self.absolute(source)).collect()
+            }
+            _ => self.removed_paths(),
+        }
+    }
+
     /// Returns the programs in `bin` folders to which the command creates links.
     pub(super) fn linked_programs(&self) -> Vec<String> {
         let targets: Vec<String> = match self.effect {
@@ -65,8 +75,6 @@ pub(super) struct PossibleMove {
     pub(super) from: String,
     /// The paths that `from` may have: where a folder of the last argument exists, the source is put into it.
     pub(super) to: Vec<String>,
-    /// Whether the files are certainly not at the old path any more.
-    pub(super) removes_source: bool,
 }
 
 impl PossibleMove {
@@ -101,7 +109,7 @@ impl LocatedCommand<'_> {
     pub(super) fn possible_moves(&self) -> Vec<PossibleMove> {
         let step = self.step;
         let resolve = |operand: &Operand| self.resolve_path(operand.text.as_deref()?);
-        let keep = |from, to| PossibleMove { from, to: vec![to], removes_source: false };
+        let keep = |from, to| PossibleMove { from, to: vec![to] };
         match step.effect {
             FileEffect::Transfer { kind, sources, to, .. } => {
                 sources.iter().filter_map(|source| self.possible_move(*kind, source, to)).collect()
@@ -139,7 +147,7 @@ impl LocatedCommand<'_> {
             None => self.step.folder.to_owned(),
         };
         let inside = absolute_path(archive, path.trim_start_matches('/'));
-        Some(PossibleMove { from: absolute_path(&folder, path), to: vec![inside], removes_source: false })
+        Some(PossibleMove { from: absolute_path(&folder, path), to: vec![inside] })
     }
 
     /// Returns where one source of the command may be afterwards.
@@ -159,8 +167,7 @@ impl LocatedCommand<'_> {
             TransferKind::Link => source_path(kind, text, to.first()?, self.step.folder),
             TransferKind::Copy | TransferKind::Move => self.resolve_path(text.trim_end_matches("/."))?,
         };
-        let removes_source = kind == TransferKind::Move && !self.step.command.conditional && !from.contains('{');
-        Some(PossibleMove { from, to, removes_source })
+        Some(PossibleMove { from, to })
     }
 
     /// Returns the value of a variable for the command, if it is known.
@@ -175,7 +182,7 @@ impl LocatedCommand<'_> {
     }
 }
 
-/// Calls a function with the step that a command is in a folder in which no folder is known.
+/// Calls a function with the step of a command in `folder`, where no other folder is known to exist.
 #[cfg(test)]
 pub(super) fn with_step<T>(command: &Command, folder: &str, read: impl FnOnce(CommandStep<'_>) -> T) -> T {
     let effect = FileEffect::of_command(command);

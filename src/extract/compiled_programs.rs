@@ -122,15 +122,14 @@ pub(super) struct LinkedProgram {
 }
 
 impl LinkedProgram {
-    /// Adds the paths at which the program may be after files were copied or moved.
+    /// Adds the paths at which the program may be after files were copied or moved. Another one may get the old path.
     pub(super) fn record_moves(&mut self, moves: &[PossibleMove]) {
         for moved in moves {
-            let new: Vec<String> = self.places.iter().flat_map(|place| moved.new_paths(place)).collect();
-            if moved.removes_source {
-                self.places.retain(|place| moved.new_paths(place).is_empty());
+            for place in self.places.iter().flat_map(|place| moved.new_paths(place)).collect::<Vec<_>>() {
+                if !self.places.contains(&place) && self.places.len() < MAX_PLACES {
+                    self.places.push(place);
+                }
             }
-            self.places.extend(new);
-            self.places.truncate(MAX_PLACES);
         }
     }
 }

@@ -129,12 +129,25 @@ impl InstallLocations {
                 }
                 PackageLocation::Prefix(from) => {
                     if let PackageLocation::Prefix(to) = to {
-                        self.record_move(&PossibleMove { from, to: vec![to], removes_source: false }, packages);
+                        self.record_move(&PossibleMove { from, to: vec![to] }, packages);
                     }
                 }
                 _ => {}
             }
         }
+    }
+
+    /// Forgets the locations whose root satisfies a condition, and returns the packages that have none left.
+    pub(super) fn forget_locations(&mut self, is_removed: impl Fn(&str) -> bool) -> Vec<FactId> {
+        let mut gone = Vec::new();
+        for (fact, places) in &mut self.packages {
+            let before = places.len();
+            places.retain(|place| !place.root().is_some_and(&is_removed));
+            if places.is_empty() && before > 0 {
+                gone.push(*fact);
+            }
+        }
+        gone
     }
 
     /// Records that files are copied or moved, with the packages and programs among them.
@@ -160,9 +173,6 @@ impl InstallLocations {
             };
             let new: Vec<PackageLocation> =
                 places.iter().filter(|place| is_moved(place)).flat_map(|place| moved_locations(place, moved)).collect();
-            if moved.removes_source {
-                places.retain(|place| place.root().is_none_or(|root| moved.new_paths(root).is_empty()));
-            }
             for place in new {
                 add_location(places, place);
             }

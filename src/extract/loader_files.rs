@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::build::{Destination, DownloadTarget, FileEffect, TransferKind, is_at_or_below_pattern};
+use crate::build::{Destination, DownloadTarget, FileEffect, TransferKind, Word, is_at_or_below_pattern};
 use crate::cuda::{COMPAT_ROOT, CudaVersion, LIBCUDA_SONAME, TOOLKIT_ROOT, is_compat_directory, split_path};
 use crate::dockerfile::CopyInstruction;
 use crate::extract::changed_files::FileChange;
@@ -38,8 +38,9 @@ pub(super) fn record_loader_files(
     origin: &Origin,
     seen: &mut Observations,
 ) {
-    for path in removed_paths(step) {
-        record_removal(seen, &path, step.command.conditional, origin);
+    let is_selective = matches!(step.effect, FileEffect::Transfer { selective: true, .. });
+    for path in step.removed_or_moved_paths() {
+        record_removal(seen, &path, step.command.conditional || is_selective, origin);
     }
     for (path, kind) in created_driver_libraries(step) {
         if step.command.conditional {
@@ -54,20 +55,41 @@ pub(super) fn record_loader_files(
             FileChange::Written(Ok(file)) if file.text.text().len() <= MAX_TEXT_LENGTH => {
                 FileKind::Text(file.text.text().to_owned())
             }
-            FileChange::Written(_) if !step.command.conditional => FileKind::Present,
+            FileChange::Written(_) if !step.command.conditional && !adds_to_files(step) => FileKind::Present,
             _ => continue,
         };
         record_file(seen, path.clone(), kind, origin.clone());
     }
 }
 
-/// Returns the paths that a command removes or moves away, which may be patterns.
-fn removed_paths(step: CommandStep<'_>) -> Vec<String> {
-    match step.effect {
-        FileEffect::Transfer { kind: TransferKind::Move, sources, .. } => {
-            sources.iter().filter_map(|source| step.absolute(source)).collect()
-        }
-        _ => step.removed_paths(),
+/// Records a text that a command appends to configuration files of the loader whose content is unknown.
+pub(super) fn record_appended_text(step: CommandStep<'_>, text: &str, origin: &Origin, seen: &mut Observations) {
+    let edits = step.command.program() == Some("sed");
+    if step.command.conditional || edits || !adds_to_files(step) || text.len() > MAX_TEXT_LENGTH {
+        return;
+    }
+    let operands = match step.effect {
+        FileEffect::Write(files) => files.as_slice(),
+        _ => &[],
+    };
+    let redirected = step.command.writes.iter().filter_map(Word::known).map(|path| absolute_path(step.folder, path));
+    let written = operands.iter().filter_map(|file| step.absolute(file));
+    for path in redirected.chain(written).filter(|path| is_ld_conf_path(path)) {
+        let before = match seen.files.get(&path).map(|file| &file.kind) {
+            Some(FileKind::Text(before)) if before.len() <= MAX_TEXT_LENGTH => format!("{before}\n"),
+            _ => String::new(),
+        };
+        record_file(seen, path, FileKind::Text(format!("{before}{text}")), origin.clone());
+    }
+}
+
+/// Whether a command adds to the files that it writes, and keeps their content: `>>`, `tee -a`, `sed -i`.
+fn adds_to_files(step: CommandStep<'_>) -> bool {
+    let appends = || step.command.words.iter().any(|word| matches!(word.known(), Some("-a" | "--append")));
+    match step.command.program() {
+        Some("tee") => appends() || step.command.appends,
+        Some("sed") => matches!(step.effect, FileEffect::Write(_)),
+        _ => step.command.appends,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::dockerfile::{
     BaseKind, CopyInstruction, Instruction, InstructionKind, MappedText, RunInstruction, parse_name_value_pairs,
 };
 use crate::extract::build_host_queries;
-use crate::extract::command_effects::is_plain_file;
+use crate::extract::command_effects::{is_plain_file, may_run_others};
 use crate::extract::command_reader::CommandReader;
 use crate::extract::command_step::CommandStep;
 use crate::extract::stage_files::absolute_path;
@@ -126,8 +126,8 @@ fn provided_installers(reader: &CommandReader<'_>, step: CommandStep<'_>) -> Opt
         return all.filter(|_| INSTALL_VERBS.contains(&verb)).map(|all| all.concat());
     }
     let idle = match step.effect {
-        // An activated environment has installers of its own.
-        FileEffect::Nothing if matches!(program, "." | "source") => false,
+        // Such as an activated environment, which has installers of its own.
+        FileEffect::Nothing if may_run_others(command) => false,
         FileEffect::Nothing
         | FileEffect::Remove(_)
         | FileEffect::MakeDirectory(_)

@@ -1,12 +1,10 @@
 //! Packages that commands remove: by an installer, or by `rm` of their folders.
 
-use crate::build::{Command, FileEffect, TransferKind};
-use crate::cuda::is_at_or_below;
+use crate::build::{Command, is_at_or_below_pattern};
 use crate::dockerfile::{BaseKind, ShellPattern};
 use crate::extract::active_python::PythonLocation;
 use crate::extract::command_reader::CommandReader;
 use crate::extract::command_step::CommandStep;
-use crate::extract::package_locations::{PackageLocation, is_package_copied};
 use crate::extract::stage_copies::is_without_frameworks;
 use crate::install::InstallEffects;
 use crate::model::cause::Cause;
@@ -84,38 +82,38 @@ impl CommandReader<'_> {
         self.seen.packages.push(ObservedPackage { conditional: Some(why), command: self.seen.commands, ..possible });
     }
 
-    /// Marks frameworks as possibly absent if a command removes or moves the folders in which they lie.
+    /// Marks frameworks as possibly absent if a command removes their folders, or moves them away.
     pub(super) fn record_removed_packages(&mut self, step: CommandStep<'_>) {
-        let (paths, moves) = match step.effect {
-            FileEffect::Transfer { kind: TransferKind::Move, sources, .. } => {
-                (sources.iter().filter_map(|source| step.absolute(source)).collect(), true)
-            }
-            _ => (step.removed_paths(), false),
-        };
-        for path in paths {
-            let module = ShellPattern::compile(removed_module(&path)).filter(|_| !removed_module(&path).is_empty());
-            let is_removed_module = |name: &str| {
-                module.as_ref().is_some_and(|module| module.matches(&name.replace('-', "_")) == Some(true))
-            };
-            let locations = &self.state.locations;
-            let is_removed = |package: &ObservedPackage| {
-                let (manager, name) = (package.requirement.manager, &package.requirement.name);
-                // Below a folder of packages, the name decides. A whole environment that is moved keeps its packages.
-                let is_in = |place: &PackageLocation| {
-                    let is_moved = moves && place.root().is_some_and(|root| is_at_or_below(root, &path));
-                    !is_moved && is_package_copied(&path, manager, name, std::slice::from_ref(place))
-                };
-                let is_installed_there =
-                    || !path.contains("-packages/") && locations.package_locations(package.fact).iter().any(is_in);
-                manager != PackageManager::System
-                    && self.knowledge.framework(name).is_some()
-                    && (manager == PackageManager::Pip && is_removed_module(name) || is_installed_there())
-            };
-            for package in self.seen.packages.iter_mut().filter(|package| is_removed(package)) {
-                package.conditional.get_or_insert_with(|| Cause::ModuleRemoved { path: path.clone() });
+        for path in step.removed_or_moved_paths() {
+            self.mark_removed_frameworks(&path, |package| {
+                let module = ShellPattern::compile(removed_module(&path));
+                let name = package.requirement.name.replace('-', "_");
+                let is_removed = module.is_some_and(|module| module.matches(&name) == Some(true));
+                package.requirement.manager == PackageManager::Pip && is_removed
+            });
+        }
+        for path in step.certainly_removed_paths() {
+            let locations = &mut self.state.locations;
+            let gone =
+                locations.forget_locations(|root| is_at_or_below_pattern(root, &path) && !is_hidden(root, &path));
+            self.mark_removed_frameworks(&path, |package| gone.contains(&package.fact));
+        }
+    }
+
+    /// Marks those frameworks as possibly absent that the removal of a path concerns.
+    fn mark_removed_frameworks(&mut self, path: &str, is_removed: impl Fn(&ObservedPackage) -> bool) {
+        for package in self.seen.packages.iter_mut() {
+            if self.knowledge.framework(&package.requirement.name).is_some() && is_removed(package) {
+                package.conditional.get_or_insert_with(|| Cause::ModuleRemoved { path: path.to_owned() });
             }
         }
     }
+}
+
+/// Whether a pattern does not match a path since `*` leaves out names that begin with a dot.
+fn is_hidden(path: &str, pattern: &str) -> bool {
+    let mut components = pattern.split('/').zip(path.split('/'));
+    components.any(|(pattern, name)| pattern.starts_with('*') && name.starts_with('.'))
 }
 
 /// Returns the module that the removal of a path removes: a name or pattern below a folder of packages, `*` for such a

@@ -5,7 +5,7 @@ use crate::cuda::is_at_or_below;
 use crate::dockerfile::context::ContextReader;
 use crate::dockerfile::{Dockerfile, EvaluateOptions, EvaluatedTarget, ExpandedText, RunInstruction, VariableLookup};
 use crate::extract::active_python::PythonLocation;
-use crate::extract::changed_files::transferred_paths;
+use crate::extract::changed_files::{FileChange, transferred_paths};
 use crate::extract::command_effects::{MAX_REPEATS, UnknownAdditions, limit_installs_per_package, observe_package};
 use crate::extract::command_reader::{CommandReader, StageState, UNKNOWN_FOLDER};
 use crate::extract::command_step::{CommandStep, LocatedCommand};
@@ -268,7 +268,20 @@ impl CommandReader<'_> {
         self.state.other_toolkit |= arch_lists::runs_toolkit_installer(step);
         let changes = record_changed_files(self, step, run, &environment);
         let origin = Origin::File { source: self.source, span: command.span };
+        let appended = {
+            let open = |folder: &str, path: &str| self.open_image_file(folder, path, run);
+            let lookup = |name: &str| self.state.lookup(run, name);
+            let around = CommandContext { lookup: &lookup, open: &open, environment, knowledge: self.knowledge };
+            let is_unknown = |(path, change): &(String, FileChange)| {
+                loader_files::is_ld_conf_path(path) && matches!(change, FileChange::Written(Err(_)))
+            };
+            let parts = changes.iter().any(is_unknown).then(|| install::standard_output(command, &around).ok());
+            parts.flatten().map(|parts| parts.iter().map(|part| part.text.text()).collect::<String>())
+        };
         loader_files::record_loader_files(step, &changes, &origin, self.seen);
+        if let Some(text) = appended {
+            loader_files::record_appended_text(step, &text, &origin, self.seen);
+        }
         self.state.other_python = self.state.other_python
             || (python_version::may_add_python(step) && !python_version::uses_image_python(self, command, run));
         self.state.fetched.record_command(step);

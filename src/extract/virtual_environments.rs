@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::build::{Command, TransferKind, Word, is_at_or_below_pattern};
+use crate::build::{Command, Word, is_at_or_below_pattern};
 use crate::dockerfile::VariableLookup;
 use crate::extract::changed_files::TransferredPath;
 use crate::extract::command_step::CommandStep;
@@ -19,6 +19,8 @@ const PROJECT_VARIABLE: &str = "UV_PROJECT_ENVIRONMENT";
 /// The variable by which uv adds pip to the environments that it creates.
 const SEED_VARIABLE: &str = "UV_VENV_SEED";
 
+/// The number of environments beyond which no copies of them are recorded.
+const MAX_ENVIRONMENTS: usize = 64;
 /// The shell function that leaves the active environment.
 pub(super) const DEACTIVATION: &str = "deactivate";
 
@@ -94,14 +96,14 @@ impl VirtualEnvironments {
         if step.command.conditional || self.made.is_empty() {
             return;
         }
-        for TransferredPath { from, to, kind } in step.transfers {
-            let before = self.clone();
-            self.extend_copied(&before, |folder| Some(absolute_path(to, strip_folder(folder, from)?)));
-            if *kind == TransferKind::Move {
-                self.retain_folders(|folder| strip_folder(folder, from).is_none());
+        for TransferredPath { from, to, .. } in step.transfers {
+            let copied = |folder: &str| Some(absolute_path(to, strip_folder(folder, from)?));
+            if self.made.len() < MAX_ENVIRONMENTS && self.made.iter().any(|folder| copied(folder).is_some()) {
+                let before = self.clone();
+                self.extend_copied(&before, copied);
             }
         }
-        for path in step.removed_paths() {
+        for path in step.certainly_removed_paths() {
             self.retain_folders(|folder| !is_at_or_below_pattern(folder, &path));
         }
     }

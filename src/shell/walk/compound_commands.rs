@@ -354,12 +354,6 @@ impl ShellWalker<'_> {
         FileChanges::of_command(command, self.folder_of_command(command).as_deref())
     }
 
-    /// Whether a command may remove a file.
-    pub(super) fn may_remove(&self, command: &Command, path: &str) -> bool {
-        let removed = FileChanges::removed_by(command, self.folder_of_command(command).as_deref());
-        removed.is_some_and(|removed| removed.may_change(path))
-    }
-
     /// Returns the folder of an earlier command of this text, if it is known.
     fn folder_of_command(&self, command: &Command) -> Option<String> {
         command.folder.as_deref().map(|folder| join_folder(self.files.folder, folder))

@@ -1,5 +1,6 @@
 //! Evaluates tests over known words: `[ a = b ]`, `[[ -n $X ]]`, `test 1 -lt 2`, and patterns of `case`.
 
+use crate::build::{Command, Word};
 use crate::dockerfile::{BASE_MARK, Dialect, ExpandedText, ShellPattern, VariableLookup, expand_variables};
 use crate::model::cause::Cause;
 use crate::shell::lexer::ShellToken;
@@ -109,9 +110,17 @@ impl ShellWalker<'_> {
 
     /// Whether a file certainly exists: it did before, and no command so far may have removed it.
     fn is_existing_file(&self, path: &str) -> bool {
-        let Some(path) = self.resolve_path(path).filter(|_| !self.sourced && !path.is_empty()) else { return false };
-        let may_be_removed = || self.out.iter().any(|command| self.may_remove(command, &path));
-        (self.files.text)(&path).is_some() && !may_be_removed()
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let other = |command: &Command| {
+            let moves = matches!(command.program(), Some("cd" | "pushd" | "popd")) && !path.starts_with('/');
+            let takes = matches!(command.program(), Some("rm" | "mv" | "unlink" | "find" | "git" | "xargs"));
+            let unclear = takes && command.words.iter().any(|word| word.known().is_none_or(|word| word.contains('*')));
+            let names = |word: &Word| word.raw.contains(name);
+            // A folder above it may go with all that is in it.
+            let above = takes && command.words.iter().skip(1).any(|word| !word.raw.starts_with('-'));
+            moves || unclear || (above && command.words.iter().any(names)) || (above && path.contains('/'))
+        };
+        !name.is_empty() && !self.sourced && (self.files.text)(path).is_some() && !self.out.iter().any(other)
     }
 
     /// Whether a text matches a pattern in its source form, with quotes; `None` if unknown.
