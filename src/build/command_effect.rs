@@ -1,7 +1,7 @@
 //! Determines the effect of a command on files from its program and arguments.
 
 use crate::build::arguments::{Arguments, options_of_program};
-use crate::build::command::Command;
+use crate::build::command::{Command, Word};
 use crate::build::file_effect::{Destination, DownloadTarget, FileEffect, Operand, TransferKind};
 use crate::build::{git, special_tools, tar_command};
 use crate::knowledge::{FileToolRow, Knowledge, OptionMeaning, ToolEffect};
@@ -9,7 +9,7 @@ use crate::knowledge::{FileToolRow, Knowledge, OptionMeaning, ToolEffect};
 impl FileEffect {
     /// Returns the effect of a command.
     pub fn of_command(command: &Command) -> Self {
-        let Some(program) = command.program() else { return Self::Unknown };
+        let Some(program) = command.program().filter(|_| is_installed_program(command)) else { return Self::Unknown };
         if let Some(effect) = tar_command::effect_of(program, command)
             .or_else(|| git::effect_of(program, command))
             .or_else(|| special_tools::effect_of(program, command))
@@ -132,4 +132,11 @@ impl FileEffect {
         };
         Self::Download { addresses, to, may_have_options: arguments.may_hide_options }
     }
+}
+
+/// Whether a command runs a program by its name, or from a folder of programs; a file of a project such as `./install`
+/// may have the name of one.
+fn is_installed_program(command: &Command) -> bool {
+    let path = command.words.first().and_then(Word::known).and_then(|word| word.rsplit_once('/'));
+    path.is_none_or(|(folder, _)| matches!(folder.rsplit('/').next(), Some("bin" | "condabin" | "sbin")))
 }

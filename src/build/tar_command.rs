@@ -33,6 +33,8 @@ struct TarArguments {
     writes_archive: bool,
     /// Whether it only reads an archive, or unpacks it to its standard output.
     only_reads: bool,
+    /// Whether it removes what it packs.
+    removes_members: bool,
     archive: Option<Operand>,
     folder: Option<Operand>,
     /// The files and folders that it packs or unpacks.
@@ -108,6 +110,7 @@ impl TarArguments {
             "--extract" | "--get" => self.extracts = true,
             "--create" | "--append" | "--update" | "--catenate" | "--concatenate" => self.writes_archive = true,
             "--list" | "--diff" | "--compare" | "--to-stdout" => self.only_reads = true,
+            "--remove-files" => self.removes_members = true,
             "--file" => self.archive = value,
             "--directory" => self.folder = value,
             _ => {}
@@ -118,6 +121,7 @@ impl TarArguments {
         let archive = self.archive.filter(|archive| archive.text.as_deref() != Some("-"));
         match (self.extracts, archive) {
             _ if self.only_reads => FileEffect::Nothing,
+            _ if self.removes_members => FileEffect::Unknown,
             (true, archive) => FileEffect::Unpack { archive, folder: self.folder },
             (false, archive) if self.writes_archive => FileEffect::Pack { archive, members: self.members },
             // The mode is in a variable.

@@ -19,7 +19,7 @@ const NO_POOL: &str = "not checked: no pool of the fleet has the nodes that it r
 /// A note of a report. Files hold its line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(into = "String")]
-#[schemars(with = "String")]
+#[schemars(with = "String", inline)]
 pub struct Note {
     line: String,
     kind: NoteKind,

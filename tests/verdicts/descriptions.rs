@@ -85,22 +85,13 @@ fn different(repository: &TestRepository, files: &[String], more: &[&str]) -> Ve
     both(repository, files, more).into_iter().filter_map(differs).collect()
 }
 
-/// Inputs whose description is less certain, with the reason.
-const LESS_CERTAIN: &[(&str, &str)] = &[(
-    "in/tests/fixtures/installs/variable-of-packages/Dockerfile:",
-    "the reason in the description does not name the variable, which may name packages for GPUs",
-)];
-
 #[test]
 fn every_repository_input_has_the_verdicts_of_its_description() {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", &inputs::fleet_with(POOLS));
     let files = inputs::all(&repository);
     assert!(files.len() > 300, "{}", files.len());
-    let mut wrong: Vec<String> = files.chunks(60).flat_map(|some| different(&repository, some, &[])).collect();
-    let differing = wrong.len();
-    wrong.retain(|input| !LESS_CERTAIN.iter().any(|(name, _)| input.starts_with(name)));
-    assert_eq!(differing - wrong.len(), LESS_CERTAIN.len(), "an input that is listed does not differ");
+    let wrong: Vec<String> = files.chunks(60).flat_map(|some| different(&repository, some, &[])).collect();
     assert!(wrong.is_empty(), "{} differ\n{}", wrong.len(), wrong.join("\n"));
 }
 

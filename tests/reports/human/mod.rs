@@ -91,7 +91,7 @@ fn images_without_gpu_content_are_not_mentioned() {
     let verbose = HumanOptions { verbose: true, ..options(100) };
     assert_eq!(human_report(&report, &verbose), "no GPU content in 2 images: nothing to check\n");
     for verdict in &mut report.subjects[1].verdicts {
-        verdict.message = "no GPU is used: JAX_PLATFORMS=cpu switches the GPU off".to_owned();
+        verdict.unused_gpu = Some("JAX_PLATFORMS=cpu switches the GPU off".to_owned());
     }
     let off = format!("nvcr.io/app:1: no GPU is used: JAX_PLATFORMS=cpu switches the GPU off\n{line}");
     assert_eq!(human_report(&report, &options(100)), off);
