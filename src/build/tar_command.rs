@@ -31,10 +31,8 @@ const LONG_WITH_VALUE: &[&str] = &[
 struct TarArguments {
     extracts: bool,
     writes_archive: bool,
-    /// Whether it only reads an archive, or unpacks it to its standard output.
-    only_reads: bool,
-    /// Whether it removes what it packs.
-    removes_members: bool,
+    /// The effect of an option that decides alone: it only reads an archive, or removes what it packs.
+    decided: Option<FileEffect>,
     archive: Option<Operand>,
     folder: Option<Operand>,
     /// The files and folders that it packs or unpacks.
@@ -98,7 +96,7 @@ impl TarArguments {
         match letter {
             'x' => self.extracts = true,
             'c' | 'r' | 'u' | 'A' => self.writes_archive = true,
-            't' | 'd' | 'O' => self.only_reads = true,
+            't' | 'd' | 'O' => self.decided = Some(FileEffect::Nothing),
             'f' => self.archive = value,
             'C' => self.folder = value,
             _ => {}
@@ -109,8 +107,8 @@ impl TarArguments {
         match name {
             "--extract" | "--get" => self.extracts = true,
             "--create" | "--append" | "--update" | "--catenate" | "--concatenate" => self.writes_archive = true,
-            "--list" | "--diff" | "--compare" | "--to-stdout" => self.only_reads = true,
-            "--remove-files" => self.removes_members = true,
+            "--list" | "--diff" | "--compare" | "--to-stdout" => self.decided = Some(FileEffect::Nothing),
+            "--remove-files" => self.decided = Some(FileEffect::Unknown),
             "--file" => self.archive = value,
             "--directory" => self.folder = value,
             _ => {}
@@ -119,9 +117,10 @@ impl TarArguments {
 
     fn into_effect(self) -> FileEffect {
         let archive = self.archive.filter(|archive| archive.text.as_deref() != Some("-"));
+        if let Some(effect) = self.decided {
+            return effect;
+        }
         match (self.extracts, archive) {
-            _ if self.only_reads => FileEffect::Nothing,
-            _ if self.removes_members => FileEffect::Unknown,
             (true, archive) => FileEffect::Unpack { archive, folder: self.folder },
             (false, archive) if self.writes_archive => FileEffect::Pack { archive, members: self.members },
             // The mode is in a variable.

@@ -102,7 +102,7 @@ impl CommandReader<'_> {
 
     /// Marks those frameworks as possibly absent that the removal of a path concerns.
     fn mark_removed_frameworks(&mut self, path: &str, is_removed: impl Fn(&ObservedPackage) -> bool) {
-        for package in self.seen.packages.iter_mut() {
+        for package in &mut self.seen.packages {
             if self.knowledge.framework(&package.requirement.name).is_some() && is_removed(package) {
                 package.conditional.get_or_insert_with(|| Cause::ModuleRemoved { path: path.to_owned() });
             }
