@@ -16,7 +16,7 @@ const NOT_INSPECTED: &str = " was not inspected: ";
 /// The note that no pool has the nodes which a workload requires.
 const NO_POOL: &str = "not checked: no pool of the fleet has the nodes that it requires";
 
-/// A note of a report. Files hold its line.
+/// A note of a report, which is one line of text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(into = "String")]
 #[schemars(with = "String", inline)]
