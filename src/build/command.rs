@@ -79,6 +79,12 @@ impl Command {
         Some(word.rsplit('/').next().unwrap_or(word))
     }
 
+    /// Whether it appends its output to the files that it writes: `>>`, `tee -a`.
+    pub fn appends_output(&self) -> bool {
+        let is_append = |word: &Word| matches!(word.known(), Some("-a" | "--append"));
+        self.appends || self.program() == Some("tee") && self.words.iter().any(is_append)
+    }
+
     /// Returns the value of a variable that the RUN instruction sets itself.
     pub fn variable(&self, name: &str) -> Option<&ExpandedText> {
         self.variables.iter().rfind(|(own, _)| own == name).map(|(_, value)| value)

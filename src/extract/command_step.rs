@@ -1,4 +1,4 @@
-//! A command in the order in which commands run, with its effect on files at its folder.
+//! A command with its folder and its effect on files, which is determined once for all readers.
 
 use crate::build::{
     Command, Destination, FileEffect, Operand, PackedMember, StandardInput, TransferKind, Word, is_at_or_below_pattern,
@@ -73,7 +73,7 @@ impl CommandStep<'_> {
 pub(super) struct PossibleMove {
     /// The absolute path, which may be a pattern; an archive counts as a folder.
     pub(super) from: String,
-    /// The paths that `from` may have: where a folder of the last argument exists, the source is put into it.
+    /// The paths that it may have afterwards: two if it is unknown whether the destination is a folder.
     pub(super) to: Vec<String>,
 }
 

@@ -55,7 +55,7 @@ pub(super) fn record_loader_files(
             FileChange::Written(Ok(file)) if file.text.text().len() <= MAX_TEXT_LENGTH => {
                 FileKind::Text(file.text.text().to_owned())
             }
-            FileChange::Written(_) if !step.command.conditional && !adds_to_files(step) => FileKind::Present,
+            FileChange::Written(_) if !step.command.conditional && !keeps_content(step) => FileKind::Present,
             _ => continue,
         };
         record_file(seen, path.clone(), kind, origin.clone());
@@ -64,8 +64,7 @@ pub(super) fn record_loader_files(
 
 /// Records a text that a command appends to configuration files of the loader whose content is unknown.
 pub(super) fn record_appended_text(step: CommandStep<'_>, text: &str, origin: &Origin, seen: &mut Observations) {
-    let edits = step.command.program() == Some("sed");
-    if step.command.conditional || edits || !adds_to_files(step) || text.len() > MAX_TEXT_LENGTH {
+    if step.command.conditional || !step.command.appends_output() || text.len() > MAX_TEXT_LENGTH {
         return;
     }
     let operands = match step.effect {
@@ -83,14 +82,10 @@ pub(super) fn record_appended_text(step: CommandStep<'_>, text: &str, origin: &O
     }
 }
 
-/// Whether a command adds to the files that it writes, and keeps their content: `>>`, `tee -a`, `sed -i`.
-fn adds_to_files(step: CommandStep<'_>) -> bool {
-    let appends = || step.command.words.iter().any(|word| matches!(word.known(), Some("-a" | "--append")));
-    match step.command.program() {
-        Some("tee") => appends() || step.command.appends,
-        Some("sed") => matches!(step.effect, FileEffect::Write(_)),
-        _ => step.command.appends,
-    }
+/// Whether a command keeps the content of the files that it writes: it appends to them, or edits them with `sed -i`.
+fn keeps_content(step: CommandStep<'_>) -> bool {
+    let edits = step.command.program() == Some("sed") && matches!(step.effect, FileEffect::Write(_));
+    edits || step.command.appends_output()
 }
 
 /// Returns the driver libraries that a command copies, moves, links, creates or downloads, by their file names.

@@ -85,11 +85,10 @@ impl CommandReader<'_> {
     /// Marks frameworks as possibly absent if a command removes their folders, or moves them away.
     pub(super) fn record_removed_packages(&mut self, step: CommandStep<'_>) {
         for path in step.removed_or_moved_paths() {
+            let Some(module) = ShellPattern::compile(removed_module(&path)) else { continue };
             self.mark_removed_frameworks(&path, |package| {
-                let module = ShellPattern::compile(removed_module(&path));
                 let name = package.requirement.name.replace('-', "_");
-                let is_removed = module.is_some_and(|module| module.matches(&name) == Some(true));
-                package.requirement.manager == PackageManager::Pip && is_removed
+                package.requirement.manager == PackageManager::Pip && module.matches(&name) == Some(true)
             });
         }
         for path in step.certainly_removed_paths() {

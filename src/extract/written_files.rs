@@ -183,8 +183,7 @@ fn add_redirected_files(
     let tee = command.program() == Some("tee");
     let arguments: Vec<&Word> = command.words.iter().skip(1).collect();
     let flag = |word: &&&Word| word.known().is_some_and(|text| text.starts_with('-'));
-    let appends =
-        command.appends || (tee && arguments.iter().any(|word| matches!(word.known(), Some("-a" | "--append"))));
+    let appends = command.appends_output();
     let named: Vec<&Word> = arguments.iter().filter(|word| tee && !flag(word)).copied().collect();
     for word in command.writes.iter().chain(named) {
         let Some(to) = path(word).filter(|path| !path.starts_with("/dev/")) else { continue };
