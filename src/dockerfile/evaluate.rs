@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::dockerfile::argument_words::{parse_name_value_pairs, whitespace_word_ranges};
-use crate::dockerfile::context::normalize_path;
+use crate::dockerfile::context::{normalize_path, resolve_path};
 use crate::dockerfile::evaluated_target::MOST_INSTRUCTIONS;
 use crate::dockerfile::{
-    BaseEnvAssumption, BaseImageEnv, BaseKind, CopyInstruction, Dockerfile, EnvAssignment, EvaluateError,
-    EvaluateOptions, EvaluatedBase, EvaluatedTarget, ExpandedText, Instruction, InstructionKind, MappedText,
-    PlatformSpecifier, RunForm, RunInstruction, VariableScope, evaluated_target,
+    BaseEnvAssumption, BaseImageEnv, BaseKind, CopyDestination, CopyInstruction, Dockerfile, EnvAssignment,
+    EvaluateError, EvaluateOptions, EvaluatedBase, EvaluatedTarget, ExpandedText, Instruction, InstructionKind,
+    MappedText, PlatformSpecifier, RunForm, RunInstruction, VariableScope, evaluated_target,
 };
 use crate::model::cause::Cause;
 use crate::model::reference::ImageReference;
@@ -309,7 +309,14 @@ impl TargetEvaluator<'_> {
         };
         let mut sources: Vec<_> =
             words.iter().map(|word| (self.scope.expand(word, escape, None), word.full_source_span())).collect();
-        let destination = sources.pop();
+        let several = sources.len() > 2;
+        let destination = sources.pop().and_then(|(path, _)| {
+            let path = path.known_text()?;
+            Some(CopyDestination {
+                path: resolve_path(&self.folder, path),
+                is_folder: several || path.ends_with(['/', '.']),
+            })
+        });
         let from = instruction.flag("from").and_then(|flag| flag.value.as_ref());
         let from = from.map(|value| (self.scope.expand(value, escape, None), value.full_source_span()));
         let from_stage =

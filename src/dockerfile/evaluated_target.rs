@@ -245,12 +245,21 @@ pub struct CopyInstruction {
     pub sources: Vec<(ExpandedText, Span)>,
     /// Whether the copies keep their parent directories (`--parents`).
     pub parents: bool,
-    /// Where it goes.
-    pub destination: Option<(ExpandedText, Span)>,
+    /// Where it goes; `None` if the path contains an unknown variable.
+    pub destination: Option<CopyDestination>,
     /// The working directory, where WORKDIR says it.
     pub workdir: Option<String>,
     /// The same as seen from the base's own, with `?` for what a variable leaves open.
     pub folder: Arc<str>,
+}
+
+/// The destination of a COPY or ADD instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyDestination {
+    /// The absolute path; `?` stands for what a variable leaves open in the working directory.
+    pub path: String,
+    /// Whether it is a folder in which the sources keep their names.
+    pub is_folder: bool,
 }
 
 /// An evaluated build target: base image, environment, and the instructions of all its stages.

@@ -29,8 +29,8 @@ pub use ast::{
     Stage, SuppressedRule,
 };
 pub use evaluated_target::{
-    BASE_MARK, BaseEnvAssumption, BaseImageEnv, BaseKind, CopyInstruction, EnvAssignment, EvaluateError,
-    EvaluateOptions, EvaluatedBase, EvaluatedTarget, RunForm, RunInstruction, VariableScope,
+    BASE_MARK, BaseEnvAssumption, BaseImageEnv, BaseKind, CopyDestination, CopyInstruction, EnvAssignment,
+    EvaluateError, EvaluateOptions, EvaluatedBase, EvaluatedTarget, RunForm, RunInstruction, VariableScope,
 };
 pub use expand::{Dialect, expand_variables, literal_prefix};
 pub use expanded_text::{ExpandedText, VariableLookup};

@@ -15,7 +15,7 @@ use crate::extract::compiled_programs::LinkedProgram;
 use crate::extract::fetched_files::FetchedFiles;
 use crate::extract::git_clones::ClonedRepositories;
 use crate::extract::install_locations::InstallLocations;
-use crate::extract::stage_files::{StageFileTree, absolute_path, copies_into_folder};
+use crate::extract::stage_files::{StageFileTree, absolute_path};
 use crate::extract::virtual_environments::VirtualEnvironments;
 use crate::extract::wheel_folders::WheelFolders;
 use crate::install::{OpenedFile, TargetMachine};
@@ -199,16 +199,12 @@ impl CommandReader<'_> {
     /// Whether a folder certainly exists at this point.
     pub(super) fn is_known_folder(&self, folder: &str, run: &RunInstruction) -> bool {
         let copies = self.tree.evaluated.copies.iter().filter(|copy| copy.instruction < run.instruction);
-        let mut destinations = copies.filter_map(|copy| {
-            let (path, _) = copy.destination.as_ref()?;
-            let path = path.known_text()?;
-            Some((absolute_path(&copy.folder, path), copies_into_folder(copy, path)))
-        });
+        let mut destinations = copies.filter_map(|copy| copy.destination.as_ref());
         SYSTEM_FOLDERS.contains(&folder)
             || is_at_or_below(&run.folder, folder)
             || is_at_or_below(&self.start_folder, folder)
             || self.state.changed_files.has_folder(folder)
-            || destinations.any(|(path, is_folder)| is_at_or_below(&path, folder) && (is_folder || path != folder))
+            || destinations.any(|to| is_at_or_below(&to.path, folder) && (to.is_folder || to.path != folder))
     }
 
     /// Parses commands with access to the files that are in the image at this point.

@@ -3,12 +3,10 @@
 use crate::build::{Command, Word};
 use crate::cuda::{CudaVersion, is_at_or_below};
 use crate::dockerfile::context::{normalize_path, path_matches};
-use crate::dockerfile::{CopyInstruction, RunInstruction};
+use crate::dockerfile::{CopyDestination, RunInstruction};
 use crate::extract::command_effects::is_plain_file;
 use crate::extract::command_step::PossibleMove;
-use crate::extract::stage_files::{
-    StageFileTree, absolute_path, copies_into_folder, copy_source_candidates, heredoc_name, strip_folder,
-};
+use crate::extract::stage_files::{StageFileTree, absolute_path, copy_source_candidates, heredoc_name, strip_folder};
 use crate::install::enables_gpu_code;
 use crate::model::fact::Origin;
 use crate::text::source::{SourceId, Span};
@@ -182,8 +180,8 @@ impl StageFileTree<'_> {
         }
         let mut found = Vec::new();
         for copy in self.evaluated.copies.iter().filter(|copy| copy.instruction < run.instruction) {
-            let (into, names_folder) = copy_destination(copy)?;
-            let near = strip_folder(folder, &into).is_some() || strip_folder(&into, folder).is_some();
+            let CopyDestination { path: into, is_folder } = copy.destination.as_ref()?;
+            let near = strip_folder(folder, into).is_some() || strip_folder(into, folder).is_some();
             if near && (copy.from.is_some() || copy.parents) {
                 return None;
             }
@@ -191,14 +189,14 @@ impl StageFileTree<'_> {
                 let source = source.known_text()?;
                 let own = source.strip_prefix("<<").map(heredoc_name);
                 let last = own.unwrap_or_else(|| source.rsplit('/').next().unwrap_or(source));
-                let path = if names_folder { absolute_path(&into, last) } else { into.clone() };
+                let path = if *is_folder { absolute_path(into, last) } else { into.clone() };
                 let is_one = !last.contains(['*', '?', '['])
                     && strip_folder(&path, folder) == path.rsplit('/').next()
                     && path_matches(pattern, &path);
                 if is_one && (own.is_some() || self.shelf.open(&normalize_path(source)).is_ok()) {
                     found.push(path);
                 }
-                for candidate in copy_source_candidates(source, &into, pattern, names_folder) {
+                for candidate in copy_source_candidates(source, into, pattern, *is_folder) {
                     // Of a pattern in the COPY those count that are of both.
                     let listing = self.shelf.open(&normalize_path(&candidate));
                     found.extend(listing.iter().flat_map(|file| names(&file.text)));
@@ -219,8 +217,8 @@ impl StageFileTree<'_> {
         }
         let mut found = Vec::new();
         for copy in self.evaluated.copies.iter().filter(|copy| copy.instruction < run.instruction) {
-            let (into, _) = copy_destination(copy)?;
-            if strip_folder(folder, &into).is_none() && strip_folder(&into, folder).is_none() {
+            let CopyDestination { path: into, .. } = copy.destination.as_ref()?;
+            if strip_folder(folder, into).is_none() && strip_folder(into, folder).is_none() {
                 continue;
             }
             for (source, _) in &copy.sources {
@@ -244,9 +242,9 @@ impl StageFileTree<'_> {
     pub(super) fn may_copy_file(&self, run: &RunInstruction, folder: Option<&str>, name: &str) -> bool {
         let copies =
             self.evaluated.copies.iter().filter(|copy| copy.instruction < run.instruction && copy.from.is_none());
-        copies.filter_map(|copy| Some((copy, copy_destination(copy)?.0))).any(|(copy, into)| {
+        copies.filter_map(|copy| Some((copy, &copy.destination.as_ref()?.path))).any(|(copy, into)| {
             let near = folder
-                .is_none_or(|folder| strip_folder(folder, &into).is_some() || strip_folder(&into, folder).is_some());
+                .is_none_or(|folder| strip_folder(folder, into).is_some() || strip_folder(into, folder).is_some());
             near && copy.sources.iter().filter_map(|(source, _)| source.known_text()).any(|source| {
                 let last = source.strip_prefix("<<").map_or(source, heredoc_name);
                 let last = last.rsplit('/').next().unwrap_or(last);
@@ -259,12 +257,6 @@ impl StageFileTree<'_> {
             })
         })
     }
-}
-
-/// Returns the destination path of a COPY, and whether it is a folder for the sources.
-fn copy_destination(copy: &CopyInstruction) -> Option<(String, bool)> {
-    let destination = copy.destination.as_ref().and_then(|(path, _)| path.known_text())?;
-    Some((absolute_path(&copy.folder, destination), copies_into_folder(copy, destination)))
 }
 
 #[cfg(test)]

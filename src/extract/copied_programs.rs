@@ -29,14 +29,13 @@ pub(super) fn copy_programs(
     copy: &CopyInstruction,
     compiler: Option<(CudaVersion, Span)>,
 ) {
-    let to =
-        copy.destination.as_ref().and_then(|(path, _)| path.known_text()).map(|path| absolute_path(&copy.folder, path));
+    let to = copy.destination.as_ref().map(|destination| &destination.path);
     for mut program in programs {
         let comes = known_sources(copy).any(|source| compiled_programs::is_program_copied(source, &program.places));
         if !comes || reader.state.programs.len() >= MAX_PROGRAMS {
             continue;
         }
-        program.places.extend(to.clone());
+        program.places.extend(to.cloned());
         program.compiler = program.compiler.or(compiler);
         program.origins.push(Origin::File { source: reader.source, span: copy.span });
         reader.state.programs.push(program);

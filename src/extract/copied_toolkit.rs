@@ -1,7 +1,7 @@
 //! CUDA toolkit libraries that COPY adds to an image without CUDA, recognised by their names and folders.
 
 use crate::cuda::{CudaVersion, LIBCUDA_SONAME, split_path};
-use crate::dockerfile::CopyInstruction;
+use crate::dockerfile::{CopyDestination, CopyInstruction};
 use crate::extract::stage_files::absolute_path;
 use crate::knowledge::{Knowledge, ToolkitLibraryRow};
 use crate::model::fact::{Observations, ObservedBase};
@@ -140,9 +140,8 @@ pub(super) fn copied_library_paths(
     image: Option<&ImageReference>,
     knowledge: Knowledge,
 ) -> Vec<String> {
-    let Some(written) = copy.destination.as_ref().and_then(|(path, _)| path.known_text()) else { return Vec::new() };
-    let into = absolute_path(copy.workdir.as_deref().unwrap_or("/"), written);
-    let into = into.trim_end_matches('/');
+    let Some(CopyDestination { path, is_folder }) = &copy.destination else { return Vec::new() };
+    let into = path.trim_end_matches('/');
     let mut found = Vec::new();
     for source in copy.sources.iter().filter_map(|(source, _)| source.known_text()) {
         let source = absolute_path("/", source);
@@ -158,7 +157,7 @@ pub(super) fn copied_library_paths(
             found.extend(rows.flat_map(|row| row.sonames).map(|name| format!("{into}/{name}")));
         } else if name.contains('*') {
             found.extend(find_soname(stem, cuda, knowledge).map(|name| format!("{into}/{name}")));
-        } else if written.ends_with('/') || copy.sources.len() > 1 || !split_path(into).1.contains(".so") {
+        } else if *is_folder || !split_path(into).1.contains(".so") {
             found.push(format!("{into}/{name}"));
         } else {
             found.push(into.to_owned());

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::build::{Command, DownloadTarget, FileEffect, StandardInput, TransferKind, Word, is_at_or_below_pattern};
 use crate::cuda::split_path;
-use crate::dockerfile::{CopyInstruction, ExpandedText, ShellPattern};
+use crate::dockerfile::{CopyDestination, CopyInstruction, ExpandedText, ShellPattern};
 use crate::extract::changed_files::TransferredPath;
 use crate::extract::command_step::CommandStep;
 use crate::extract::git_clones::repository_url;
-use crate::extract::stage_files::{absolute_path, copied_path, copies_into_folder};
+use crate::extract::stage_files::{absolute_path, copied_path};
 use crate::shell::{is_wrapper_program, wrapped_program_index};
 
 /// Extensions of package files whose names identify their content.
@@ -39,7 +39,8 @@ impl FetchedFiles {
         for path in step.certainly_removed_paths() {
             self.0.retain(|own, _| !is_at_or_below_pattern(own, &path));
         }
-        let found = parse_download(command).and_then(|(address, to)| Some((absolute_path(step.folder, &to?), address)));
+        let found = parse_download(command, step.effect)
+            .and_then(|(address, to)| Some((absolute_path(step.folder, &to?), address)));
         if let Some((path, address)) = found.filter(|_| self.0.len() < MAX_FILES) {
             self.0.insert(path, address);
         }
@@ -47,16 +48,12 @@ impl FetchedFiles {
 
     /// Records the files that an ADD downloads; a cloned repository is not one.
     pub(super) fn record_add(&mut self, copy: &CopyInstruction) {
-        let Some(destination) = copy.destination.as_ref().and_then(|(path, _)| path.known_text()) else { return };
+        let Some(CopyDestination { path, is_folder }) = &copy.destination else { return };
         for source in copy.sources.iter().filter_map(|(source, _)| source.known_text()) {
             if source.contains("://") && repository_url(source).is_none() && self.0.len() < MAX_FILES {
                 let name = decode_plus(file_name(without_query(source)));
-                let to = if copies_into_folder(copy, destination) {
-                    format!("{destination}/{name}")
-                } else {
-                    destination.to_owned()
-                };
-                self.0.insert(absolute_path(&copy.folder, &to), source.to_owned());
+                let to = if *is_folder { absolute_path(path, &name) } else { path.clone() };
+                self.0.insert(to, source.to_owned());
             }
         }
     }
@@ -144,7 +141,7 @@ impl FetchedFiles {
 fn piped_url(command: &Command) -> Option<String> {
     let mut command = command;
     for _ in 0..MAX_PIPE_DEPTH {
-        match (parse_download(command), &command.input) {
+        match (parse_download(command, &FileEffect::of_command(command)), &command.input) {
             (Some((address, None)), _) => return Some(address),
             (None, StandardInput::Pipe(before)) if matches!(command.program(), Some("tee" | "cat")) => command = before,
             _ => return None,
@@ -154,28 +151,34 @@ fn piped_url(command: &Command) -> Option<String> {
 }
 
 /// Returns the path of the file that a command downloads.
-pub(super) fn download_path(command: &Command, folder: &str) -> Option<String> {
-    parse_download(command).and_then(|(_, to)| Some(absolute_path(folder, &to?)))
+pub(super) fn download_path(step: CommandStep<'_>) -> Option<String> {
+    parse_download(step.command, step.effect).and_then(|(_, to)| Some(absolute_path(step.folder, &to?)))
 }
 
 /// Returns the URL that a command downloads, and the output file unless it writes to its standard output.
-fn parse_download(command: &Command) -> Option<(String, Option<String>)> {
+fn parse_download(command: &Command, effect: &FileEffect) -> Option<(String, Option<String>)> {
     let at = wrapped_program_index(&command.words);
-    let unwrapped =
-        (at > 0).then(|| Command { words: command.words.iter().skip(at).cloned().collect(), ..command.clone() });
-    let command = unwrapped.as_ref().unwrap_or(command);
-    let FileEffect::Download { addresses, to, .. } = FileEffect::of_command(command) else { return None };
+    if at > 0 {
+        let unwrapped = Command { words: command.words.iter().skip(at).cloned().collect(), ..command.clone() };
+        return download_of_effect(&unwrapped, &FileEffect::of_command(&unwrapped));
+    }
+    download_of_effect(command, effect)
+}
+
+/// Returns the URL and the output file of a download by a program without a wrapper.
+fn download_of_effect(command: &Command, effect: &FileEffect) -> Option<(String, Option<String>)> {
+    let FileEffect::Download { addresses, to, .. } = effect else { return None };
     let mut known = addresses.iter().filter_map(|address| address.text.as_ref()).filter(|text| text.contains("://"));
     let (Some(address), None) = (known.next(), known.next()) else { return None };
     let to = match to {
         DownloadTarget::StandardOutput => command.writes.first().and_then(Word::known).map(str::to_owned),
-        DownloadTarget::File(file) => Some(file.text.filter(|file| !file.is_empty())?),
+        DownloadTarget::File(file) => Some(file.text.clone().filter(|file| !file.is_empty())?),
         DownloadTarget::RemoteName { folder, .. } => {
             let name = file_name(without_query(address));
             // curl keeps the name as the URL encodes it.
             let name = if command.program() == Some("curl") { name.to_owned() } else { decode_plus(name) };
             Some(match folder {
-                Some(folder) => format!("{}/{name}", folder.text?),
+                Some(folder) => format!("{}/{name}", folder.text.as_deref()?),
                 None => name,
             })
         }

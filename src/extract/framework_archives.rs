@@ -31,8 +31,7 @@ pub(super) fn add_archive_packages(reader: &mut TargetReader<'_>, copy: &CopyIns
         let package = observe_package(&mut reader.seen.facts, &install, origins, reader.seen.commands, knowledge);
         let name = text.rsplit('/').next().unwrap_or(text);
         let file = copied_path(&absolute_path("/", name), name, copy);
-        let destination = copy.destination.as_ref().and_then(|(path, _)| path.known_text());
-        let folder = destination.map(|destination| absolute_path(&copy.folder, destination));
+        let folder = copy.destination.as_ref().map(|destination| destination.path.clone());
         let places = file.into_iter().chain(folder).map(PackageLocation::Prefix);
         let places = places.chain(install::archive_folder(text, knowledge).map(PackageLocation::Named)).collect();
         reader.state.locations.set_package_locations(package.fact, places);

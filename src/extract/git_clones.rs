@@ -43,12 +43,11 @@ impl ClonedRepositories {
 
     /// Records the repositories that an ADD clones.
     pub(super) fn record_add(&mut self, copy: &CopyInstruction) {
-        let destination = copy.destination.as_ref().and_then(|(path, _)| path.known_text());
         for source in copy.sources.iter().filter_map(|(source, _)| source.known_text()) {
-            if let (Some(address), Some(to)) = (repository_url(source), destination)
+            if let (Some(address), Some(to)) = (repository_url(source), &copy.destination)
                 && self.0.len() < MAX_CLONES
             {
-                self.0.insert(absolute_path(&copy.folder, to), address.to_owned());
+                self.0.insert(to.path.clone(), address.to_owned());
             }
         }
     }

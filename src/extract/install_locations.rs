@@ -184,7 +184,7 @@ impl InstallLocations {
         let words: Vec<&str> = at.step.command.words.iter().filter_map(Word::known).collect();
         if let Some(folder) = downloaded_archive_folder(at.step.command, at.knowledge) {
             let inside = at.resolve_path(folder).map(PackageLocation::Prefix);
-            let file = download_path(at.step.command, at.step.folder).map(PackageLocation::Prefix);
+            let file = download_path(at.step).map(PackageLocation::Prefix);
             return std::iter::once(PackageLocation::Named(folder)).chain(inside).chain(file).collect();
         }
         let path = |long: &str, short: &str| option_value(&words, long, short).and_then(|path| at.resolve_path(path));

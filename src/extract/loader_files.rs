@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::build::{Destination, DownloadTarget, FileEffect, TransferKind, Word, is_at_or_below_pattern};
 use crate::cuda::{COMPAT_ROOT, CudaVersion, LIBCUDA_SONAME, TOOLKIT_ROOT, is_compat_directory, split_path};
-use crate::dockerfile::CopyInstruction;
+use crate::dockerfile::{CopyDestination, CopyInstruction};
 use crate::extract::changed_files::FileChange;
 use crate::extract::command_effects::is_plain_file;
 use crate::extract::command_step::CommandStep;
@@ -229,15 +229,13 @@ const GLOB_CHARACTERS: [char; 3] = ['*', '?', '['];
 
 /// Returns the paths of the driver libraries that a COPY adds, by their file names.
 pub(super) fn named_driver_libraries(copy: &CopyInstruction) -> Vec<String> {
-    let Some(written) = copy.destination.as_ref().and_then(|(path, _)| path.known_text()) else { return Vec::new() };
-    let into = absolute_path(copy.workdir.as_deref().unwrap_or("/"), written);
+    let Some(CopyDestination { path: into, is_folder }) = &copy.destination else { return Vec::new() };
     let mut found: Vec<String> = Vec::new();
     for source in copy.sources.iter().filter_map(|(source, _)| source.known_text()).filter(|one| !one.starts_with("<<"))
     {
         let name = split_path(source.trim_end_matches('/')).1;
         let name = if source.contains("://") { name.split(['?', '#']).next().unwrap_or(name) } else { name };
-        let folder = written.ends_with('/') || copy.sources.len() > 1;
-        let Some(path) = destination_path(name, &into, folder) else { continue };
+        let Some(path) = destination_path(name, into, *is_folder) else { continue };
         if !found.contains(&path) {
             found.push(path);
         }
@@ -247,13 +245,13 @@ pub(super) fn named_driver_libraries(copy: &CopyInstruction) -> Vec<String> {
 
 /// Returns the path of the libcuda that a COPY to a compat directory may add without naming it.
 pub(super) fn possible_libcuda(copy: &CopyInstruction) -> Option<String> {
-    let into = absolute_path(copy.workdir.as_deref().unwrap_or("/"), copy.destination.as_ref()?.0.known_text()?);
+    let into = &copy.destination.as_ref()?.path;
     let may_contain_libcuda = |source: &str| {
         let name = split_path(source.trim_end_matches('/')).1;
         !is_plain_file(name) && !name.contains(".so") && !source.starts_with("<<")
     };
     let any = copy.sources.iter().any(|(source, _)| source.known_text().is_none_or(may_contain_libcuda));
-    (is_compat_directory(&into) && any).then(|| format!("{}/{LIBCUDA_SONAME}", into.trim_end_matches('/')))
+    (is_compat_directory(into) && any).then(|| format!("{}/{LIBCUDA_SONAME}", into.trim_end_matches('/')))
 }
 
 /// Returns the destination path of a driver library; `None` for any other file.
@@ -301,14 +299,14 @@ pub(super) fn copied_compat_package(
     let (major, minor) = (cuda.major(), cuda.minor());
     knowledge.compat_package(format!("{major}.{minor}").parse().ok()?)?;
     let own = format!("{TOOLKIT_PARENT}/cuda-{major}.{minor}");
-    let destination = absolute_path(copy.workdir.as_deref().unwrap_or("/"), copy.destination.as_ref()?.0.known_text()?);
+    let destination = copy.destination.as_ref()?.path.as_str();
     let mut linked = None;
     let brings = copy.sources.iter().filter_map(|(source, _)| source.known_text()).any(|source| {
         let source = absolute_path("/", source.trim_end_matches('*'));
         let whole = source == TOOLKIT_PARENT && destination == TOOLKIT_PARENT;
         let toolkit = [own.as_str(), TOOLKIT_ROOT].contains(&source.as_str())
-            && [own.as_str(), TOOLKIT_ROOT].contains(&destination.as_str());
-        let folder = is_compat_directory(&source) && is_compat_directory(&destination);
+            && [own.as_str(), TOOLKIT_ROOT].contains(&destination);
+        let folder = is_compat_directory(&source) && is_compat_directory(destination);
         if (toolkit || folder) && (destination == TOOLKIT_ROOT || destination == COMPAT_ROOT) {
             linked = Some(FileKind::Link(format!("cuda-{major}.{minor}")));
         }

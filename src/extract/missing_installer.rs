@@ -242,9 +242,8 @@ fn may_copy_installer(copy: &CopyInstruction, row: &ImageInstallersRow) -> bool 
     if copy.from.is_none() && copy.sources.iter().all(|(source, _)| source.known_text().is_some_and(is_plain_file)) {
         return false;
     }
-    let to = copy.destination.as_ref().and_then(|(path, _)| path.known_text());
-    let to = to.map(|path| absolute_path(&copy.folder, path)).filter(|path| !path.contains('?'));
-    copy.from.is_some() || to.is_none_or(|path| may_contain_programs(&path, row))
+    let to = copy.destination.as_ref().map(|destination| &destination.path).filter(|path| !path.contains('?'));
+    copy.from.is_some() || to.is_none_or(|path| may_contain_programs(path, row))
 }
 
 /// Whether the top-level directory of a path may contain programs.

@@ -3,7 +3,9 @@
 use crate::build::{Command, FileEffect, StandardInput, Word};
 use crate::cuda::is_at_or_below;
 use crate::dockerfile::context::ContextReader;
-use crate::dockerfile::{Dockerfile, EvaluateOptions, EvaluatedTarget, ExpandedText, RunInstruction, VariableLookup};
+use crate::dockerfile::{
+    CopyDestination, Dockerfile, EvaluateOptions, EvaluatedTarget, ExpandedText, RunInstruction, VariableLookup,
+};
 use crate::extract::active_python::PythonLocation;
 use crate::extract::changed_files::{FileChange, transferred_paths};
 use crate::extract::command_effects::{MAX_REPEATS, UnknownAdditions, limit_installs_per_package, observe_package};
@@ -161,7 +163,7 @@ impl CommandReader<'_> {
         }
         self.record_file_changes(step, run);
         self.read_make_command(command, run, depth);
-        let read = self.parse_installs(command, run);
+        let read = self.parse_installs(step, run);
         self.record_side_effects(located, depth, &read);
         self.record_installs(located, read);
     }
@@ -183,7 +185,8 @@ impl CommandReader<'_> {
     }
 
     /// Returns what a command installs and compiles, with the files that it names.
-    fn parse_installs(&mut self, command: &Command, run: &RunInstruction) -> CommandInstalls {
+    fn parse_installs(&mut self, step: CommandStep<'_>, run: &RunInstruction) -> CommandInstalls {
+        let CommandStep { command, effect, .. } = step;
         let knowledge = self.knowledge;
         for word in command.words.iter().filter_map(Word::known) {
             self.state.repositories.extend(knowledge.package_repositories_in(word));
@@ -203,7 +206,9 @@ impl CommandReader<'_> {
             |folder: &str| open("/", &format!("{folder}/*")).or_else(|why| self.open_wheel_names(folder, why, run));
         self.state.wheels.resolve_installs(&mut found, command, &self.folder, (&listed, knowledge));
         found.packages.extend(self.state.cloned.built_package(command, &self.folder, knowledge));
-        found.packages.extend(install::unpacked_archive(command, knowledge).filter(|one| !self.has_package(one)));
+        found
+            .packages
+            .extend(install::unpacked_archive(command, effect, knowledge).filter(|one| !self.has_package(one)));
         let tool = virtual_environments::installs_isolated_tool(command);
         let left_out = if tool { self.drop_tool_packages(&mut found) } else { Vec::new() };
         for package in found.packages.iter_mut().filter(|package| package.requirement.manager == PackageManager::System)
@@ -587,13 +592,10 @@ impl CommandReader<'_> {
         };
         let path_value = path_value.or_else(|| run.path_head.clone()).unwrap_or_default();
         let copies = || self.tree.evaluated.copies.iter().filter(|copy| copy.instruction < run.instruction);
-        let into = copies().filter_map(|copy| {
-            let (path, _) = copy.destination.as_ref()?;
-            Some(absolute_path(&copy.folder, path.known_text()?))
-        });
-        let into: Vec<String> = into.collect();
         let reached = |folder: &String| {
-            into.iter().any(|into| is_at_or_below(into, folder) || (into != "/" && is_at_or_below(folder, into)))
+            copies().filter_map(|copy| copy.destination.as_ref()).any(|CopyDestination { path: into, .. }| {
+                is_at_or_below(into, folder) || (into != "/" && is_at_or_below(folder, into))
+            })
         };
         let mut found: Vec<String> =
             path_value.split(':').chain(SYSTEM_BIN_FOLDERS.iter().copied()).map(str::to_owned).collect();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::cuda::TOOLKIT_ROOT;
 use crate::dockerfile::{
-    BaseKind, CopyInstruction, Dockerfile, EvaluateOptions, EvaluatedBase, EvaluatedTarget, ExpandedText,
-    RunInstruction,
+    BaseKind, CopyDestination, CopyInstruction, Dockerfile, EvaluateOptions, EvaluatedBase, EvaluatedTarget,
+    ExpandedText, RunInstruction,
 };
 use crate::extract::changed_files::{ChangedFile, FileChange};
 use crate::extract::command_reader::StageState;
@@ -395,8 +395,7 @@ impl<'a> StageEvaluator<'a> {
         if reader.seen.base_changes.unpackaged.len() < unpackaged_files::MAX_UNPACKAGED_FILES {
             reader.seen.base_changes.unpackaged.extend(unpackaged_files::select_copied_files(&unpackaged, copy));
         }
-        let destination = copy.destination.as_ref().and_then(|(path, _)| path.known_text());
-        let to = || destination.map(|path| absolute_path(&copy.folder, path));
+        let to = || copy.destination.as_ref().map(|destination| destination.path.clone());
         let mut copied = BTreeSet::new();
         let knowledge = self.options.knowledge;
         let mut replaces = self.source_image(copy).is_some_and(|(image, _)| is_without_frameworks(&image, knowledge));
@@ -480,8 +479,7 @@ fn copy_unread_lists(
         return;
     }
     reader.seen.commands += 1;
-    let destination = copy.destination.as_ref().and_then(|(path, _)| path.known_text());
-    let to = destination.map(|path| PackageLocation::Prefix(absolute_path(&copy.folder, path)));
+    let to = copy.destination.as_ref().map(|destination| PackageLocation::Prefix(destination.path.clone()));
     for fact in copied {
         let places = done.locations.package_locations(fact).iter().cloned().chain(to.clone()).collect();
         reader.state.locations.set_package_locations(fact, places);
@@ -560,7 +558,10 @@ fn equivalent_copy(run: &RunInstruction, stage: usize, source: String, to: Strin
         from_stage: Some(stage),
         sources: vec![literal(source)],
         parents: false,
-        destination: Some(literal(to)),
+        destination: Some(CopyDestination {
+            path: absolute_path(&run.folder, &to),
+            is_folder: to.ends_with(['/', '.']),
+        }),
         workdir: run.workdir.clone(),
         folder: Arc::clone(&run.folder),
     }
@@ -568,10 +569,9 @@ fn equivalent_copy(run: &RunInstruction, stage: usize, source: String, to: Strin
 
 /// Copies the records of wheels, downloaded files and written files from another stage.
 fn copy_files(reader: &mut TargetReader<'_>, other: &StageState, copy: &CopyInstruction) {
-    let destination = copy.destination.as_ref().and_then(|(path, _)| path.known_text());
-    let to = absolute_path(&copy.folder, destination.unwrap_or("/"));
+    let to = copy.destination.as_ref().map_or("/", |destination| &destination.path);
     for source in known_sources(copy) {
-        reader.state.wheels.extend(other.wheels.copied_to(source, &to));
+        reader.state.wheels.extend(other.wheels.copied_to(source, to));
         reader.state.fetched.extend(other.fetched.files_in_copy(source, copy));
         reader.state.environments.extend_copied(&other.environments, |folder| copied_path(folder, source, copy));
         let (instruction, traces) = (copy.instruction, reader.state.traces.len());

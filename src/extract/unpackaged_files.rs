@@ -17,8 +17,7 @@ const SCRIPT_RUNNERS: &[&str] = &["bash", "sh", "source", "."];
 
 /// Returns the unpackaged files that a COPY or ADD adds; `image` is the unmodified image that it copies from, if any.
 pub(super) fn unpackaged_files_of_copy(copy: &CopyInstruction, image: Option<&ImageReference>) -> Vec<UnpackagedFiles> {
-    let to = copy.destination.as_ref().and_then(|(path, _)| path.known_text());
-    let to = to.map(|path| absolute_path(&copy.folder, path));
+    let to = copy.destination.as_ref().map(|destination| destination.path.clone());
     let sources =
         copy.sources.iter().filter_map(|(source, _)| source.known_text()).filter(|source| !is_plain_file(source));
     let image = image.map(ToString::to_string);

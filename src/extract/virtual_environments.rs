@@ -237,9 +237,8 @@ impl VirtualEnvironments {
         if let Some((folder, _)) = first.rsplit_once('/') {
             return SYSTEM_PROGRAM_FOLDERS.contains(&folder);
         }
-        let plain = self.entered.is_none() && value("VIRTUAL_ENV").is_none();
-        self.uses_image_pip(command, head, lookup)
-            || plain && head.is_none_or(|head| SYSTEM_PROGRAM_FOLDERS.contains(&head))
+        let is_first_on_path = self.entered.is_none() && head.is_none_or(|head| SYSTEM_PROGRAM_FOLDERS.contains(&head));
+        self.uses_image_pip(command, head, lookup) || is_first_on_path && value("VIRTUAL_ENV").is_none()
     }
 
     /// Returns the Python version that a command installs for, if its environment was created with a named version.

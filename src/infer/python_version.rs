@@ -50,9 +50,10 @@ fn has_other_python(seen: &Observations, of_base: Option<&str>) -> bool {
         package.requirement.manager == PackageManager::Conda && package.requirement.name == "python"
     };
     let of_system = |package: &ObservedPackage| {
-        let version = package.requirement.name.strip_prefix("python").filter(|rest| rest.starts_with("3."));
+        let name = Some(&package.requirement.name).filter(|_| package.requirement.manager == PackageManager::System);
+        let version = name.and_then(|name| name.strip_prefix("python")).filter(|rest| rest.starts_with("3."));
         let version = version.map(|rest| rest.split('-').next().unwrap_or(rest));
-        package.requirement.manager == PackageManager::System && version.is_some_and(|version| Some(version) != of_base)
+        version.is_some_and(|version| Some(version) != of_base)
     };
     seen.other_python || seen.packages.iter().any(|package| of_conda(package) || of_system(package))
 }

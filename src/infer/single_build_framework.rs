@@ -219,7 +219,7 @@ fn component_of_any_version(
     let here = |name: &str| {
         image.seen.packages.iter().any(|one| one.requirement.name == name && one.command == package.command)
     };
-    let mut rows = knowledge.gpu_dependencies().filter(|row| row.package == package.requirement.name);
+    let mut rows = knowledge.gpu_dependencies_on(&package.requirement.name);
     let absent = kept && rows.any(|row| here(row.distribution));
     if let Some(row) = common_release_row(package, knowledge).filter(|_| own) {
         let evidence = |row| Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(row) };

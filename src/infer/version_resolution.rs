@@ -73,8 +73,7 @@ pub(super) fn resolve_version_ranges(seen: &Observations, place: InstallContext<
 /// Explains why a package of an extra may not be installed: no release has a wheel for the Python version.
 fn explain_missing_wheel(package: &ObservedPackage, seen: &Observations, knowledge: Knowledge) -> Option<Cause> {
     let open = package.requirement.version.is_range() && package.conditional.is_none();
-    let is_extra_dependency =
-        || knowledge.gpu_dependencies().any(|row| row.package == package.requirement.name && row.from.is_some());
+    let is_extra_dependency = || knowledge.gpu_dependencies_on(&package.requirement.name).any(|row| row.from.is_some());
     if !open
         || seen.depth != InspectionDepth::Text
         || package.requirement.manager != PackageManager::Pip

@@ -100,9 +100,12 @@ pub fn read_arch_lists(
         }
         _ => Vec::new(),
     };
-    let other_compiler = may_use_other_compiler(command, lookup);
-    let whole = found.into_iter().filter(|list| !list.entries.is_empty());
-    whole.map(|list| ArchList { other_compiler, ..list }).collect()
+    let mut found: Vec<ArchList> = found;
+    found.retain(|list| !list.entries.is_empty());
+    if !found.is_empty() && may_use_other_compiler(command, lookup) {
+        found.iter_mut().for_each(|list| list.other_compiler = true);
+    }
+    found
 }
 
 /// Whether a command may use another compiler than that of the toolkit in its default directory.

@@ -64,10 +64,10 @@ pub fn parse_archive(text: &str, span: Span, knowledge: Knowledge) -> Option<Pac
 }
 
 /// Returns the package in the archive that a command unpacks, if the file name identifies it.
-pub fn unpacked_archive(command: &Command, knowledge: Knowledge) -> Option<PackageInstall> {
-    let FileEffect::Unpack { archive: Some(archive), .. } = FileEffect::of_command(command) else { return None };
-    let name = archive.text.filter(|text| !text.contains("://"))?;
-    let found = parse_archive(&name, archive.span, knowledge)?;
+pub fn unpacked_archive(command: &Command, effect: &FileEffect, knowledge: Knowledge) -> Option<PackageInstall> {
+    let FileEffect::Unpack { archive: Some(archive), .. } = effect else { return None };
+    let name = archive.text.as_deref().filter(|text| !text.contains("://"))?;
+    let found = parse_archive(name, archive.span, knowledge)?;
     Some(PackageInstall { conditional: command.conditional, ..found })
 }
 

@@ -144,6 +144,14 @@ impl Knowledge {
         self.requirements_of(distribution).filter(move |row| self.is_gpu_dependency(row))
     }
 
+    /// Returns those of [`Self::gpu_dependencies`] that install a package.
+    pub fn gpu_dependencies_on(
+        self,
+        package: &str,
+    ) -> impl Iterator<Item = &'static RequiresDistRow> + Clone + use<'_> {
+        self.requires_dist().iter().filter(move |row| row.package == package && self.is_gpu_dependency(row))
+    }
+
     /// Whether a requirement installs a package with GPU code; see [`Self::gpu_dependencies`].
     fn is_gpu_dependency(self, row: &RequiresDistRow) -> bool {
         let pins_torch = || self.torch_requirements_of(row.distribution).any(|own| own.version != "*");
@@ -264,9 +272,9 @@ impl Knowledge {
         let begins = |version: &str| {
             tag.strip_prefix(version).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
         };
+        let parts: Vec<&str> = tag.split('-').collect();
         let named = |row: &&ImagePythonRow| {
-            let word = format!("{}{}", row.name, row.version);
-            (last == row.name && begins(row.version)) || tag.split('-').any(|part| part == word)
+            parts.iter().any(|part| part.strip_prefix(row.name).is_some_and(|version| version == row.version))
         };
         let rows = self.image_pythons();
         let own = rows.iter().find(|row| last == row.name && begins(row.version));
