@@ -1,7 +1,7 @@
 //! Merging of the observations of a base image into those of the Dockerfile that builds on it.
 
 use crate::model::fact::{
-    BaseChanges, Evidence, FactId, FactKey, Facts, Observations, ObservedBase, ObservedFile, ObservedGpuCode,
+    Evidence, FactId, FactKey, Facts, Observations, ObservedBase, ObservedFile, ObservedGpuCode,
     ObservedLibraryDependencies, Origin, PrintedValue, ValueState,
 };
 use crate::model::package::ObservedPackage;
@@ -57,16 +57,7 @@ fn shift_command_numbers(commands: u32, seen: &mut Observations) {
     for (command, _) in &mut seen.base_changes.unknown_wheels {
         *command = command.saturating_add(commands);
     }
-    let BaseChanges {
-        unread_commands: unread,
-        keeping_installed: keeping,
-        upgrading_dependencies: renewing,
-        reinstalling,
-        ..
-    } = &mut *seen.base_changes;
-    for command in unread.iter_mut().chain(keeping).chain(renewing).chain(reinstalling) {
-        *command = command.saturating_add(commands);
-    }
+    seen.base_changes.installers.shift(commands);
     for removal in &mut seen.removed_packages {
         removal.command = removal.command.saturating_add(commands);
     }
@@ -128,10 +119,7 @@ fn merge_contents(base: &Observations, seen: &mut Observations, shift: &impl Fn(
         .splice(0..0, base.base_changes.scripts.iter().map(|fact| shift(*fact)).collect::<Vec<_>>());
     seen.base_changes.builds_for_gpus |= base.base_changes.builds_for_gpus;
     seen.base_changes.copies_unread_images |= base.base_changes.copies_unread_images;
-    seen.base_changes.unread_commands.splice(0..0, base.base_changes.unread_commands.iter().copied());
-    seen.base_changes.keeping_installed.splice(0..0, base.base_changes.keeping_installed.iter().copied());
-    seen.base_changes.upgrading_dependencies.splice(0..0, base.base_changes.upgrading_dependencies.iter().copied());
-    seen.base_changes.reinstalling.splice(0..0, base.base_changes.reinstalling.iter().copied());
+    seen.base_changes.installers.prepend(&base.base_changes.installers);
     seen.base_changes.unpackaged.extend(base.base_changes.unpackaged.iter().cloned());
     for (path, (reason, fact)) in &base.base_changes.perhaps {
         seen.base_changes.perhaps.entry(path.clone()).or_insert_with(|| (reason.clone(), shift(*fact)));

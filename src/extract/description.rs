@@ -208,10 +208,11 @@ impl DescriptionReader {
             self.seen.base_changes.unknown_wheels.push((number.value, fact));
         }
         let numbers = |list: &[Spanned<u32>]| list.iter().map(|number| number.value).collect();
-        self.seen.base_changes.unread_commands = numbers(&description.packages.unread_commands);
-        self.seen.base_changes.keeping_installed = numbers(&description.packages.keeping_installed);
-        self.seen.base_changes.upgrading_dependencies = numbers(&description.packages.upgrading_dependencies);
-        self.seen.base_changes.reinstalling = numbers(&description.packages.reinstalling);
+        self.seen.base_changes.installers.with_unread_packages = numbers(&description.packages.unread_commands);
+        self.seen.base_changes.installers.keeping_installed = numbers(&description.packages.keeping_installed);
+        self.seen.base_changes.installers.upgrading_dependencies =
+            numbers(&description.packages.upgrading_dependencies);
+        self.seen.base_changes.installers.reinstalling = numbers(&description.packages.reinstalling);
         if let Some(command) = &description.packages.by_driver {
             let what = BuildMachineProperty::Variant;
             let fact = self.add_text_fact(FactKey::BuildAsk, Some(what.name()), &command.value, command.span);
@@ -622,16 +623,17 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
         knowledge.is_built_with_torch(&package.requirement.name) && package.requirement.version.is_range()
     };
     let open = seen.packages.iter().any(goes_with);
-    let around =
-        open && !(seen.base_changes.unread_commands.is_empty() && seen.base_changes.keeping_installed.is_empty());
+    let around = open
+        && !(seen.base_changes.installers.with_unread_packages.is_empty()
+            && seen.base_changes.installers.keeping_installed.is_empty());
     let numbers = |list: &[u32]| list.iter().filter(|_| around).copied().map(Spanned::without_span).collect();
     let ordered = commands.len() > 1
         || seen.removed_packages.iter().any(|removal| is_order_sensitive(&removal.name, knowledge))
         || !seen.bounds.is_empty()
         || !seen.base_changes.unknown_wheels.is_empty()
         || around
-        || !seen.base_changes.upgrading_dependencies.is_empty()
-        || !seen.base_changes.reinstalling.is_empty()
+        || !seen.base_changes.installers.upgrading_dependencies.is_empty()
+        || !seen.base_changes.installers.reinstalling.is_empty()
         || !seen.packages.iter().filter(chosen).all(simple);
     let by_driver = seen.build_probes.iter().find(|ask| ask.what == BuildMachineProperty::Variant);
     let mut found = DescribedPackages {
@@ -641,16 +643,17 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
             (FactKey::Requirements, ValueState::Unknown(why)) => Some(spanned_text(&why.reason())),
             _ => None,
         }),
-        unread_commands: numbers(&seen.base_changes.unread_commands),
-        keeping_installed: numbers(&seen.base_changes.keeping_installed),
+        unread_commands: numbers(&seen.base_changes.installers.with_unread_packages),
+        keeping_installed: numbers(&seen.base_changes.installers.keeping_installed),
         upgrading_dependencies: seen
             .base_changes
+            .installers
             .upgrading_dependencies
             .iter()
             .copied()
             .map(Spanned::without_span)
             .collect(),
-        reinstalling: seen.base_changes.reinstalling.iter().copied().map(Spanned::without_span).collect(),
+        reinstalling: seen.base_changes.installers.reinstalling.iter().copied().map(Spanned::without_span).collect(),
         unknown_wheels: seen
             .base_changes
             .unknown_wheels

@@ -222,10 +222,6 @@ impl CommandReader<'_> {
                 package.requirement.name = PackageName::system(&common);
             }
         }
-        let environments = &self.state.environments;
-        let target = environments.target_folder(command, &self.folder, run.path_head.as_deref(), &lookup);
-        let separate_environment = tool || target.is_some_and(|target| !environments.includes_system_packages(&target));
-        let home = self.python_location(command, run, &lookup);
         let of_pip = |package: &&mut PackageInstall| package.requirement.manager == PackageManager::Pip;
         if found.packages.iter().any(|package| package.requirement.manager == PackageManager::Pip)
             && let RequestedPython::Version(version) = python_version::requested_python(self, command, run, &lookup)
@@ -243,7 +239,19 @@ impl CommandReader<'_> {
                 .or_else(|| install::compiled_repository(command, &around))
         };
         let compiled = compiled.or_else(|| (install::may_compile_project(command) && able()).then(own).flatten());
-        CommandInstalls { found, compiled, named, python, separate_environment, home, left_out }
+        let changes_packages = compiled.is_some() || found != InstallEffects::default();
+        let home = changes_packages.then(|| self.python_location(command, run, &lookup)).flatten();
+        let has_own_packages =
+            matches!(home, Some(PythonLocation::Environment { includes_system_packages: false, .. }));
+        CommandInstalls {
+            found,
+            compiled,
+            named,
+            python,
+            separate_environment: tool || has_own_packages,
+            home,
+            left_out,
+        }
     }
 
     /// Records what a command sets, writes, downloads and queries besides its installs.
@@ -313,14 +321,20 @@ impl CommandReader<'_> {
         if !install::is_system_package_command(command)
             && command_effects::may_install_more(command, &found, self.knowledge)
         {
-            self.seen.base_changes.unread_commands.push(self.seen.commands);
+            self.seen.base_changes.installers.with_unread_packages.push(self.seen.commands);
         }
         self.seen
             .base_changes
+            .installers
             .keeping_installed
             .extend(command_effects::keeps_installed_packages(command).then_some(self.seen.commands));
-        self.seen.base_changes.upgrading_dependencies.extend(found.upgrades_dependencies.then_some(self.seen.commands));
-        self.seen.base_changes.reinstalling.extend(found.reinstalls.then_some(self.seen.commands));
+        self.seen
+            .base_changes
+            .installers
+            .upgrading_dependencies
+            .extend(found.upgrades_dependencies.then_some(self.seen.commands));
+        self.seen.base_changes.installers.reinstalling.extend(found.reinstalls.then_some(self.seen.commands));
+        self.seen.base_changes.installers.overriding.extend(found.overrides.then_some(self.seen.commands));
         let tag = command.words.iter().filter_map(Word::known).find_map(install::tag_of_url);
         self.limit_packages(&mut found, tag.as_deref(), command.span);
         let (lists, sources) = (found.files.is_empty() && found.unresolved.is_empty(), found.sources.is_empty());
@@ -522,7 +536,7 @@ impl CommandReader<'_> {
             Err(Cause::RemovedByCommand) => return false,
             Err(why) => {
                 if is_shell_script(path) {
-                    self.seen.base_changes.unread_commands.push(self.seen.commands);
+                    self.seen.base_changes.installers.with_unread_packages.push(self.seen.commands);
                     self.record_unread_script(path, &why, command.span);
                     self.add_note(Note::not_read(path, &why));
                 }
@@ -647,7 +661,7 @@ impl CommandReader<'_> {
         let below = (!front.is_empty()).then(|| absolute_path(&self.folder, folder));
         if self.tree.may_copy_file(run, below.as_deref(), name) {
             self.add_note(Note::not_read(written, reason));
-            self.seen.base_changes.unread_commands.push(self.seen.commands);
+            self.seen.base_changes.installers.with_unread_packages.push(self.seen.commands);
             self.record_unread_script(written, reason, span);
         }
     }

@@ -22,8 +22,8 @@ use crate::install::OpenedFile;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{
-    Evidence, FactId, FactKey, FileKind, Observations, ObservedBase, ObservedFile, ObservedGpuCode, Origin,
-    PrintedValue, UnpackagedFiles, ValueState,
+    Evidence, FactId, FactKey, FileKind, InstallerCommands, Observations, ObservedBase, ObservedFile, ObservedGpuCode,
+    Origin, PrintedValue, UnpackagedFiles, ValueState,
 };
 use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage};
 use crate::model::reference::ImageReference;
@@ -310,7 +310,7 @@ impl<'a> StageEvaluator<'a> {
         let name = image.familiar_name();
         let plain = knowledge.plain_image(&name).is_some() || knowledge.is_cuda_repository(&name);
         if !plain && known_sources(copy).any(python) {
-            reader.seen.base_changes.unread_commands.push(reader.seen.commands);
+            reader.seen.base_changes.installers.with_unread_packages.push(reader.seen.commands);
         }
         let row = knowledge.framework_image(&image.familiar_name(), image.tag().unwrap_or_default());
         let framework = knowledge.framework_with_variants().filter(|_| row.is_some_and(|row| row.torch.is_some()));
@@ -423,7 +423,7 @@ impl<'a> StageEvaluator<'a> {
             reader.state.homes.extend(home.filter(|home| !home.is_system_packages()).map(|home| (fact, home)));
             // The copied release takes the place of an installed one, whichever is newer.
             if replaces && own_names.contains(&package.requirement.name) {
-                reader.seen.base_changes.reinstalling.push(package.command);
+                reader.seen.base_changes.installers.reinstalling.push(package.command);
                 replaces = false;
             }
             copied.insert(package.command);
@@ -490,38 +490,23 @@ fn copy_unread_lists(
 /// Constraints and options of the install commands of a stage.
 struct InstallOptions {
     constraints: Vec<ObservedPackage>,
-    /// Numbers of the commands that keep installed packages.
-    keeping_installed: Vec<u32>,
-    /// Numbers of the commands that upgrade all dependencies.
-    upgrading_dependencies: Vec<u32>,
-    /// Numbers of the commands that replace installed packages even by the same version.
-    reinstalling: Vec<u32>,
+    installers: InstallerCommands,
 }
 
 impl InstallOptions {
     /// Returns those of the commands that were read between two states of the observations.
     fn added(before: &Observations, after: &Observations) -> Self {
-        let (old, new) = (&before.base_changes, &after.base_changes);
         Self {
             constraints: after.bounds.iter().skip(before.bounds.len()).cloned().collect(),
-            keeping_installed: new.keeping_installed.iter().skip(old.keeping_installed.len()).copied().collect(),
-            upgrading_dependencies: new
-                .upgrading_dependencies
-                .iter()
-                .skip(old.upgrading_dependencies.len())
-                .copied()
-                .collect(),
-            reinstalling: new.reinstalling.iter().skip(old.reinstalling.len()).copied().collect(),
+            installers: after.base_changes.installers.added_since(&before.base_changes.installers),
         }
     }
 
     /// Adds those of some commands to observations.
     fn add_to(self, seen: &mut Observations, commands: &BTreeSet<u32>) {
-        let concerns = |command: &u32| commands.contains(command);
-        seen.bounds.extend(self.constraints.into_iter().filter(|bound| concerns(&bound.command)));
-        seen.base_changes.keeping_installed.extend(self.keeping_installed.into_iter().filter(concerns));
-        seen.base_changes.upgrading_dependencies.extend(self.upgrading_dependencies.into_iter().filter(concerns));
-        seen.base_changes.reinstalling.extend(self.reinstalling.into_iter().filter(concerns));
+        let is_copied = |command: u32| commands.contains(&command);
+        seen.bounds.extend(self.constraints.into_iter().filter(|bound| is_copied(bound.command)));
+        seen.base_changes.installers.extend_with_options(&self.installers, is_copied);
     }
 }
 

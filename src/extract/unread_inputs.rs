@@ -151,7 +151,7 @@ impl CommandReader<'_> {
         if self.knowledge.tool_scripts().iter().any(|row| is_of(row.address)) {
             return;
         }
-        self.seen.base_changes.unread_commands.push(self.seen.commands);
+        self.seen.base_changes.installers.with_unread_packages.push(self.seen.commands);
         if !self.has_cuda_base() {
             return;
         }
@@ -182,7 +182,7 @@ impl CommandReader<'_> {
         };
         let Some(frameworks) = frameworks else { return };
         let cause = Cause::PythonCodeInstalls { code: name.to_owned() };
-        self.seen.base_changes.unread_commands.push(self.seen.commands);
+        self.seen.base_changes.installers.with_unread_packages.push(self.seen.commands);
         self.add_unread_script(name, cause.clone(), command.span);
         for package in frameworks {
             let state = ValueState::Known(PrintedValue::Text(package.to_string()));

@@ -20,7 +20,7 @@ use crate::model::cause::Cause;
 use crate::model::fact::{InspectionDepth, Observations};
 use crate::model::package::{
     IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionRange, VersionSet, compare_pep440_versions,
-    public_version,
+    public_version, range_contains,
 };
 
 impl TorchInstall<'_> {
@@ -31,7 +31,7 @@ impl TorchInstall<'_> {
         let local = named.requirement.version.local().is_some();
         let own = is_torch_package(self.package, knowledge) && replaces_installed_build(seen, self.package);
         own || (is_torch_package(named, knowledge) && local)
-            || seen.base_changes.upgrading_dependencies.contains(&self.package.command)
+            || seen.base_changes.installers.upgrading_dependencies.contains(&self.package.command)
     }
 
     /// Returns its version as installers compare it, with the local part of its wheel, and `true` if the local part is
@@ -309,9 +309,9 @@ fn apply_command<'a>(
         }
     }
     let upgraded = requested.is_some_and(|requested| requested.requirement.upgrade)
-        || seen.base_changes.upgrading_dependencies.contains(&command);
+        || seen.base_changes.installers.upgrading_dependencies.contains(&command);
     // What comes of an index of early versions asks for one of its own kind.
-    let reinstalled = seen.base_changes.reinstalling.contains(&command)
+    let reinstalled = seen.base_changes.installers.reinstalling.contains(&command)
         || requested.is_none()
             && package.requirement.prerelease.is_some()
             && matches!(package.requirement.indexes, IndexSelection::Only(_));
@@ -340,6 +340,9 @@ fn apply_command<'a>(
     }
     let chosen = match named {
         Some(named) => {
+            if let Some(why) = explain_impossible_pin(named, package, &pins, place) {
+                return Some(TorchInstall::unknown(package, why));
+            }
             let deciding_fact = Some(named.fact).filter(|fact| *fact != package.fact);
             let install = TorchInstall { package, deciding_fact, ..torch_as_specified(named, day) };
             let local = named.requirement.version.local().is_some();
@@ -360,6 +363,48 @@ fn apply_command<'a>(
     } else {
         Some(chosen)
     }
+}
+
+/// Explains why an installer cannot install a pinned torch: a package of the command requires another one, or the release
+/// has no wheel for the Python version.
+fn explain_impossible_pin(
+    pin: &ObservedPackage,
+    package: &ObservedPackage,
+    requirements: &[(&ObservedPackage, Result<TorchRequirement, Cause>)],
+    place: CompanionContext<'_>,
+) -> Option<Cause> {
+    let CompanionContext { seen, python, day, .. } = place;
+    let PackageVersion::Exact(version) = &pin.requirement.version else { return None };
+    let is_unknown_index = matches!(package.requirement.indexes, IndexSelection::Unknown(_));
+    let has_overrides = seen.base_changes.installers.overriding.contains(&package.command);
+    if seen.depth != InspectionDepth::Text
+        || has_overrides
+        || pin.requirement.manager != PackageManager::Pip
+        || is_unknown_index
+    {
+        return None;
+    }
+    let name = required_distribution(package, day.knowledge);
+    let row = day.knowledge.torch_release(version.public())?;
+    if let Some(python) =
+        python.filter(|python| day.catalog(Some(python), &package.requirement.indexes).lacks_wheel(row))
+    {
+        let (name, version, python) = (name.to_owned(), version.public().to_owned(), python.to_owned());
+        return Some(Cause::ReleaseWithoutWheel { name, version, python });
+    }
+    let certain = requirements.iter().filter(|(other, _)| other.conditional.is_none());
+    let mut least = certain.filter_map(|(other, requirement)| Some((other, requirement.as_ref().ok()?.least)));
+    let (other, range) = least.find(|(_, least)| range_contains(least, row.version) == Some(false))?;
+    let other = match &other.requirement.version {
+        PackageVersion::Exact(version) => format!("{} {version}", other.requirement.name),
+        PackageVersion::Range(_) | PackageVersion::Unresolved(_) => other.requirement.name.to_string(),
+    };
+    Some(Cause::ConflictingPins {
+        name: name.to_owned(),
+        version: version.public().to_owned(),
+        package: other,
+        range: range.to_owned(),
+    })
 }
 
 /// Returns the packages of a command that pip installs with their dependencies, except the requested torch.

@@ -184,10 +184,10 @@ pub(super) fn installed_release(
 
 /// Returns which installed distributions a command replaces by newer releases.
 pub(super) fn upgrade_policy(command: u32, is_upgraded: bool, seen: &Observations) -> (InstallerPolicy, UpgradePolicy) {
-    let is_uv = seen.base_changes.keeping_installed.contains(&command);
+    let is_uv = seen.base_changes.installers.keeping_installed.contains(&command);
     let policy = if is_uv { InstallerPolicy::Uv } else { InstallerPolicy::Pip };
     let upgrade = match (is_upgraded, policy) {
-        _ if seen.base_changes.upgrading_dependencies.contains(&command) => UpgradePolicy::All,
+        _ if seen.base_changes.installers.upgrading_dependencies.contains(&command) => UpgradePolicy::All,
         (false, _) => UpgradePolicy::Never,
         (true, InstallerPolicy::Pip) => UpgradePolicy::Named,
         (true, InstallerPolicy::Uv) => UpgradePolicy::All,
@@ -257,7 +257,7 @@ fn select_releases(
     // The order of the command decides which of several solutions is found.
     requirements.sort_by_key(|(position, _)| *position);
     requirements.dedup();
-    let is_replaced = seen.base_changes.reinstalling.contains(&command);
+    let is_replaced = seen.base_changes.installers.reinstalling.contains(&command);
     let installed = match now {
         ImageTorch::Installed(install) => install.full_version(day).map(|(version, _)| ExactVersion::from(version)),
         ImageTorch::Base => build.torch.map(|(version, _)| ExactVersion::from(version)),
@@ -372,7 +372,7 @@ fn installed_torch_version<'t>(now: &'t ImageTorch<'_>) -> Option<&'t str> {
 
 /// Whether the command installs the newest release of a package, whatever is installed.
 fn is_forced_upgrade(package: &ObservedPackage, place: CompanionContext<'_>) -> bool {
-    package.requirement.upgrade || place.seen.base_changes.upgrading_dependencies.contains(&package.command)
+    package.requirement.upgrade || place.seen.base_changes.installers.upgrading_dependencies.contains(&package.command)
 }
 
 /// Whether a pre-release may be installed that replaces the installed torch.
@@ -475,7 +475,13 @@ fn companion_presence(package: &ObservedPackage, own: &VersionRange, place: Comp
     if earlier != CompanionPresence::No {
         return earlier;
     }
-    if seen.base_changes.unread_commands.iter().any(|command| *command < package.command && is_kept(*command)) {
+    if seen
+        .base_changes
+        .installers
+        .with_unread_packages
+        .iter()
+        .any(|command| *command < package.command && is_kept(*command))
+    {
         return CompanionPresence::Perhaps("an earlier command".to_owned());
     }
     CompanionPresence::No

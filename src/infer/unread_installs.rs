@@ -34,5 +34,5 @@ pub(super) fn replaces_installed_build(seen: &Observations, package: &ObservedPa
     let of_conda = package.requirement.manager == PackageManager::Conda && pinned;
     of_conda
         || (package.requirement.upgrade && !package.separate_environment)
-        || seen.base_changes.upgrading_dependencies.contains(&package.command)
+        || seen.base_changes.installers.upgrading_dependencies.contains(&package.command)
 }

@@ -118,8 +118,15 @@ fn resolve_release(
     let within: Vec<&'static FrameworkBuildRow> =
         rows.filter(|row| is_full_release(row.version) && range.contains_text(row.version) == Some(true)).collect();
     let ends = range.is_bounded_above();
-    if let Some(row) = newest_of_equivalent(&within, knowledge).filter(|_| ends) {
-        return Some((row, Derivation::Row));
+    if are_equivalent(&within, knowledge) && ends {
+        let python = python_of_package(seen, package, knowledge).ok();
+        let (arch, as_of, indexes) = (place.arch, place.as_of, &package.requirement.indexes);
+        let catalog = TableCatalog { knowledge, arch, as_of, python: python.as_deref(), indexes };
+        let is_available = |row: &&FrameworkBuildRow| {
+            catalog.framework_releases(row.distribution).any(|own| own.version == row.version)
+        };
+        let available = newest_build_row(within.iter().copied().filter(is_available));
+        return available.or_else(|| newest_build_row(within.iter().copied())).map(|row| (row, Derivation::Row));
     }
     newest_available_release(package, seen, &within, place).map(|row| (row, Derivation::Newest))
 }
@@ -142,23 +149,18 @@ fn combined_range(package: &ObservedPackage, seen: &Observations) -> Option<Vers
     Some(VersionRange::of_all(&ranges))
 }
 
-/// Returns the newest of several releases if all have the same CUDA, code and library needs.
-fn newest_of_equivalent(
-    within: &[&'static FrameworkBuildRow],
-    knowledge: Knowledge,
-) -> Option<&'static FrameworkBuildRow> {
-    let first = within.first()?;
+/// Whether there are releases, and all have the same CUDA, code and library needs.
+fn are_equivalent(within: &[&'static FrameworkBuildRow], knowledge: Knowledge) -> bool {
+    let Some(first) = within.first() else { return false };
     let needs = |row: &FrameworkBuildRow| {
         parse_release(row.version)
             .and_then(|version| knowledge.library_needs_of(row.distribution, version))
             .map(|row| row.info.row)
     };
-    let same = |row: &&'static FrameworkBuildRow| {
+    within.iter().all(|row| {
         let code = |row: &FrameworkBuildRow| (row.code_known, row.sass, row.ptx);
         row.cuda == first.cuda && code(row) == code(first) && needs(row) == needs(first)
-    };
-    within.iter().all(same).then_some(())?;
-    newest_build_row(within.iter().copied())
+    })
 }
 
 /// Returns the newest release on the date, if an installer takes it and no installed one is acceptable.

@@ -131,6 +131,8 @@ pub struct InstallEffects {
     pub default_index_only: bool,
     /// Whether it replaces installed packages even by the same version.
     pub reinstalls: bool,
+    /// Whether overrides replace the requirements of every package.
+    pub overrides: bool,
     /// Whether it installs the newest version of every dependency.
     pub upgrades_dependencies: bool,
     /// Words that may name packages but are unknown, with the reason.

@@ -211,6 +211,7 @@ fn apply_overrides(
     indexes: &mut IndexOptions,
     found: &mut InstallEffects,
 ) {
+    found.overrides |= !overrides.is_empty();
     let (from, before) = (found.constraints.len(), found.files.len());
     requirement_files::read_included_files("", overrides, around, indexes, found);
     let unread = found.files.get(before).map(|file| {

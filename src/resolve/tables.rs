@@ -38,6 +38,13 @@ impl TableCatalog<'_> {
         })
     }
 
+    /// Whether a release of torch certainly has no wheel for the Python version.
+    pub fn lacks_wheel(&self, row: &TorchRow) -> bool {
+        let listed = |python: &str| self.knowledge.torch_pythons().any(|range| range.python == python);
+        self.arch == LISTED_ARCHITECTURE
+            && self.python.is_some_and(|python| listed(python) && !has_wheel_for_python(row, python, self.knowledge))
+    }
+
     /// Whether a release of torch was released by the day of the build.
     fn is_released(&self, row: &TorchRow) -> bool {
         self.as_of.zip(row.released).is_none_or(|(day, released)| released <= day)

@@ -517,6 +517,12 @@ causes! {
     CudaDecidedBy { by: String, package: String } =
         "{by} decides the CUDA version of {package}" =>
         "install a package for one CUDA release, or describe the image with `cuda_runtime`";
+    ReleaseWithoutWheel { name: String, version: String, python: String } =
+        "{name} {version} has no wheel for Python {python}, so the installer stops with an error" =>
+        format!("pin a release of {name} with a wheel for Python {python}, or use another Python");
+    ConflictingPins { name: String, version: String, package: String, range: String } =
+        "{package} requires {name}{range}, and the command pins {name} {version}, so the installer stops with an error" =>
+        format!("pin a release of {package} for {name} {version}");
     NoWheelForPython { name: String, python: String } =
         "no release of {name} has a wheel for Python {python}; an older release of the package that requires it may not need it" =>
         format!("pin the package that requires {name}, or use a newer Python");

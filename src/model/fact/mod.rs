@@ -23,8 +23,8 @@ pub use self::image_facts::{
 };
 pub use self::observations::{
     BaseChanges, BuildMachineProperty, BuildMachineQuery, Completeness, EnvTemplate, FileKind, InspectionDepth,
-    Observations, ObservedArchList, ObservedBase, ObservedFile, ObservedGpuCode, ObservedLibraryDependencies,
-    ReferencedText, TemplatePart, UnknownCodeKind, Unread,
+    InstallerCommands, Observations, ObservedArchList, ObservedBase, ObservedFile, ObservedGpuCode,
+    ObservedLibraryDependencies, ReferencedText, TemplatePart, UnknownCodeKind, Unread,
 };
 
 pub use self::observations::UnpackagedFiles;

@@ -122,6 +122,69 @@ impl EnvTemplate {
     }
 }
 
+/// Numbers of the commands that install packages in a particular way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InstallerCommands {
+    /// Numbers of the commands that may install unknown packages.
+    #[serde(default, rename = "untold", skip_serializing_if = "Vec::is_empty")]
+    pub with_unread_packages: Vec<u32>,
+    /// Numbers of the commands whose installer does not replace packages that are already installed.
+    #[serde(default, rename = "keeping", skip_serializing_if = "Vec::is_empty")]
+    pub keeping_installed: Vec<u32>,
+    /// Numbers of the commands whose installer upgrades all dependencies to the newest version.
+    #[serde(default, rename = "renewing", skip_serializing_if = "Vec::is_empty")]
+    pub upgrading_dependencies: Vec<u32>,
+    /// Numbers of the commands whose installer replaces installed packages even by the same version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reinstalling: Vec<u32>,
+    /// Numbers of the commands with overrides, which replace the requirements of every package.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overriding: Vec<u32>,
+}
+
+impl InstallerCommands {
+    /// Returns all lists.
+    fn lists_mut(&mut self) -> [&mut Vec<u32>; 5] {
+        [
+            &mut self.with_unread_packages,
+            &mut self.keeping_installed,
+            &mut self.upgrading_dependencies,
+            &mut self.reinstalling,
+            &mut self.overriding,
+        ]
+    }
+
+    /// Adds `commands` to every number.
+    pub fn shift(&mut self, commands: u32) {
+        for number in self.lists_mut().into_iter().flatten() {
+            *number = number.saturating_add(commands);
+        }
+    }
+
+    /// Puts the commands of a base image in front.
+    pub fn prepend(&mut self, base: &Self) {
+        for (list, of_base) in self.lists_mut().into_iter().zip(base.clone().lists_mut()) {
+            list.splice(0..0, of_base.drain(..));
+        }
+    }
+
+    /// Returns those that were added to an earlier state.
+    pub fn added_since(&self, earlier: &Self) -> Self {
+        let mut added = self.clone();
+        for (list, old) in added.lists_mut().into_iter().zip(earlier.clone().lists_mut()) {
+            list.drain(..old.len().min(list.len()));
+        }
+        added
+    }
+
+    /// Adds those of `other` that are among some commands; which commands have unread packages is not copied.
+    pub fn extend_with_options(&mut self, other: &Self, is_copied: impl Fn(u32) -> bool) {
+        for (list, new) in self.lists_mut().into_iter().zip(other.clone().lists_mut()).skip(1) {
+            list.extend(new.iter().copied().filter(|number| is_copied(*number)));
+        }
+    }
+}
+
 /// What the build changes in its base image, what it starts, how its installers treat installed packages, and what was
 /// not read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -155,18 +218,9 @@ pub struct BaseChanges {
     /// Whether files are copied from an image whose content is unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub copies_unread_images: bool,
-    /// Numbers of the commands that may install unknown packages.
-    #[serde(default, rename = "untold", skip_serializing_if = "Vec::is_empty")]
-    pub unread_commands: Vec<u32>,
-    /// Numbers of the commands whose installer does not replace packages that are already installed.
-    #[serde(default, rename = "keeping", skip_serializing_if = "Vec::is_empty")]
-    pub keeping_installed: Vec<u32>,
-    /// Numbers of the commands whose installer upgrades all dependencies to the newest version.
-    #[serde(default, rename = "renewing", skip_serializing_if = "Vec::is_empty")]
-    pub upgrading_dependencies: Vec<u32>,
-    /// Numbers of the commands whose installer replaces installed packages even by the same version.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reinstalling: Vec<u32>,
+    /// The commands that install packages in a particular way.
+    #[serde(flatten)]
+    pub installers: InstallerCommands,
     /// Files that belong to no package and may be or contain shared libraries.
     #[serde(default, rename = "loose", skip_serializing_if = "Vec::is_empty")]
     pub unpackaged: Vec<UnpackagedFiles>,
