@@ -7,7 +7,7 @@ use crate::describe::{
     ContentCategory, DescribedElfNote as WrittenNote, DescribedEnvTemplate, DescribedFile, DescribedGpuCode,
     DescribedPackage, DescribedPackages, DescribedRemoval, ImageDescription, NamedEntry, Spanned, UnknownBase,
 };
-use crate::extract::{env_templates, gpu_dependencies, start_commands};
+use crate::extract::{env_templates, start_commands};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{
@@ -171,24 +171,14 @@ impl DescriptionReader {
 
     /// Reads the packages, constraints and notes on unread requirement lists.
     fn read_packages(&mut self, description: &ImageDescription) {
-        let pip = pip_names(&description.packages);
         for (manager, list) in package_sections(&description.packages) {
             for (name, package) in list {
                 let (plain, extras) = match manager {
                     PackageManager::Pip => split_extras(&name.value),
                     PackageManager::Conda | PackageManager::System => (name.value.as_str(), Vec::new()),
                 };
-                let package = self.read_package(manager, plain, package);
-                if !extras.is_empty() {
-                    let more = gpu_dependencies::dependencies_with_extras(
-                        &package,
-                        &extras,
-                        &pip,
-                        &self.seen,
-                        Knowledge::built_in(),
-                    );
-                    self.seen.packages.extend(more);
-                }
+                let mut package = self.read_package(manager, plain, package);
+                package.requirement.extras = extras;
                 self.seen.packages.push(package);
             }
         }
@@ -520,9 +510,14 @@ fn split_extras(name: &str) -> (&str, Vec<PackageName>) {
     )
 }
 
-/// Returns the normalised names of the pip packages of a description.
-fn pip_names(packages: &DescribedPackages) -> BTreeSet<PackageName> {
-    packages.pip.iter().map(|(name, _)| PackageName::python(split_extras(&name.value).0)).collect()
+/// Returns the name of a package with those of its extras that install packages with GPU code.
+fn name_with_extras(package: &ObservedPackage, knowledge: Knowledge) -> String {
+    let Requirement { name, extras, .. } = &package.requirement;
+    let adds_packages = |extra: &&PackageName| {
+        knowledge.gpu_dependencies_of(name).any(|row| row.extra.is_some_and(|own| **extra == own))
+    };
+    let extras: Vec<&str> = extras.iter().filter(adds_packages).map(PackageName::as_str).collect();
+    if extras.is_empty() { name.to_string() } else { format!("{name}[{}]", extras.join(",")) }
 }
 
 /// Returns the version of a described package, `*` if there is none.
@@ -663,7 +658,7 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
         ..DescribedPackages::default()
     };
     let named = |package: &ObservedPackage, described: DescribedPackage| {
-        (spanned_text(&package.requirement.name), Spanned::without_span(described))
+        (spanned_text(&name_with_extras(package, knowledge)), Spanned::without_span(described))
     };
     let mut log: Vec<&ObservedPackage> = seen.packages.iter().collect();
     let uninstalled = seen.uninstalled_packages.iter().filter(chosen);
@@ -682,7 +677,7 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
             continue;
         }
         // A later install replaces an earlier one.
-        list.retain(|(name, _)| package.requirement.name != name.value);
+        list.retain(|(name, _)| package.requirement.name != split_extras(&name.value).0);
         let named_index = !matches!(package.requirement.indexes, IndexSelection::Unknown(_));
         let in_short = simple(package) || !chosen(&package) && named_index && has_known_version(package);
         // Of libraries, what they depend on would be others.

@@ -20,7 +20,6 @@ mod env_templates;
 mod fetched_files;
 mod framework_archives;
 mod git_clones;
-mod gpu_dependencies;
 mod history;
 mod image_config;
 mod install_locations;

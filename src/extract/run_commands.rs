@@ -11,7 +11,6 @@ use crate::extract::changed_files::{FileChange, transferred_paths};
 use crate::extract::command_effects::{MAX_REPEATS, UnknownAdditions, limit_installs_per_package, observe_package};
 use crate::extract::command_reader::{CommandReader, StageState, UNKNOWN_FOLDER};
 use crate::extract::command_step::{CommandStep, LocatedCommand};
-use crate::extract::gpu_dependencies::find_gpu_dependencies;
 use crate::extract::install_locations::{SYSTEM_BIN_FOLDERS, option_value};
 use crate::extract::makefile::{Makefile, MakefileContext};
 use crate::extract::package_locations::{PackageLocation, default_locations};
@@ -356,14 +355,6 @@ impl CommandReader<'_> {
             found.removed.iter().any(|(_, name, _)| code.component.as_deref() == Some(name.as_str()))
         };
         self.seen.code.retain(|code| !is_removed(code));
-        // Dependencies are added before the packages that a command names, so that the named ones win.
-        for install in find_gpu_dependencies(&found, self.seen, self.knowledge) {
-            let package = self.observe_install(&install);
-            self.state.locations.set_package_locations(package.fact, places.clone());
-            self.state.homes.extend(home.clone().map(|home| (package.fact, home)));
-            let separate = separate_environment && package.requirement.manager == PackageManager::Pip;
-            self.seen.packages.push(ObservedPackage { separate_environment: separate, ..package });
-        }
         for install in &found.packages {
             let package = self.observe_install(install);
             self.state.locations.set_package_locations(package.fact, places.clone());

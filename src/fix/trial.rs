@@ -207,12 +207,13 @@ impl TrialRunner<'_> {
             let Some(seen) = subject_with_saved_observations(&subject, case.before, &case.platforms, Some) else {
                 continue;
             };
-            let observed = observations_on_platform(&seen, &case.platform)
-                .filter(|seen| change.is_fulfilled_by(seen) && removes_compat_as_intended(case, change, seen));
+            let observed = observations_on_platform(&seen, &case.platform).map(|seen| case.complete_packages(seen));
+            let observed =
+                observed.filter(|seen| change.is_fulfilled_by(seen) && removes_compat_as_intended(case, change, seen));
             let Some(observed) = observed.filter(|_| other_stages::are_other_bases_known(case, &subject)) else {
                 continue;
             };
-            if let Some(why) = find_build_obstacle(case, change, &edits, observed) {
+            if let Some(why) = find_build_obstacle(case, change, &edits, &observed) {
                 hindered.get_or_insert((seen, why));
                 continue;
             }

@@ -6,8 +6,8 @@ use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::system_paths::ImageFileTree;
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::infer::{
-    base, build_choice, code_floor, component, constraints, cuda_callers, driver_libraries, environment, firmware,
-    libraries, nonexistent_cuda, platform, system_paths, target_processor, version_resolution,
+    base, build_choice, code_floor, component, constraints, cuda_callers, dependencies, driver_libraries, environment,
+    firmware, libraries, nonexistent_cuda, platform, system_paths, target_processor, version_resolution,
 };
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
@@ -71,6 +71,14 @@ fn with_base_packages(seen: &Observations, build: &BaseBuild, arch: &str) -> Opt
     Some(Observations { packages, ..seen.clone() })
 }
 
+/// Returns the observations with constraints applied and with an exact version for every range that determines one;
+/// `None` if nothing changes.
+fn with_resolved_versions(seen: &Observations, place: version_resolution::InstallContext<'_>) -> Option<Observations> {
+    let with_bounds = constraints::apply_constraints(seen, place.as_of, place.knowledge);
+    let with_versions = version_resolution::resolve_version_ranges(with_bounds.as_ref().unwrap_or(seen), place);
+    with_versions.or(with_bounds)
+}
+
 /// Returns how many environment variables of a build have the observed value.
 fn count_matching_variables(build: &BaseBuild, seen: &Observations) -> usize {
     let read = |name: &str| seen.env.get(name).and_then(|(value, _)| value.as_deref().ok());
@@ -87,11 +95,17 @@ fn infer_build_facts(
 ) -> ImageFacts {
     let with_base = with_base_packages(seen, &build, arch);
     let seen = with_base.as_ref().unwrap_or(seen);
-    let with_bounds = constraints::apply_constraints(seen, as_of, knowledge);
-    let seen = with_bounds.as_ref().unwrap_or(seen);
     let place = version_resolution::InstallContext { build: &build, arch, as_of, knowledge };
-    let with_versions = version_resolution::resolve_version_ranges(seen, place);
+    let with_versions = with_resolved_versions(seen, place);
     let seen = with_versions.as_ref().unwrap_or(seen);
+    let with_dependencies = dependencies::add_dependencies(seen, place);
+    let (seen, added) = with_dependencies.as_ref().map_or((seen, None), |(seen, added)| (seen, Some(added)));
+    let with_versions = added.and_then(|_| with_resolved_versions(seen, place));
+    let seen = with_versions.as_ref().unwrap_or(seen);
+    let is_added = |package: &&ObservedPackage| {
+        added.is_some_and(|added| added.contains(&(package.command, package.requirement.name.clone())))
+    };
+    let dependencies = seen.packages.iter().filter(is_added).cloned().collect();
     let mut facts = seen.facts.clone();
     let base = build.fact.or(seen.built_on);
     let env = environment::infer_environment(&mut facts, seen, &build);
@@ -144,6 +158,7 @@ fn infer_build_facts(
         component.possible_releases.iter_mut().for_each(|one| one.role = role);
     }
     ImageFacts {
+        dependencies,
         facts,
         build: build.label,
         platforms,

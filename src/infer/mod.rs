@@ -11,6 +11,7 @@ mod compiled_for_torch;
 mod component;
 mod constraints;
 mod cuda_callers;
+mod dependencies;
 mod driver_libraries;
 mod environment;
 mod external_libraries;

@@ -341,7 +341,7 @@ fn apply_command<'a>(
     let chosen = match named {
         Some(named) => {
             if let Some(why) = explain_impossible_pin(named, package, &pins, place) {
-                return Some(TorchInstall::unknown(package, why));
+                return Some(TorchInstall { variant: Err(why.clone()), ..TorchInstall::unknown(package, why) });
             }
             let deciding_fact = Some(named.fact).filter(|fact| *fact != package.fact);
             let install = TorchInstall { package, deciding_fact, ..torch_as_specified(named, day) };

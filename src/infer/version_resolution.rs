@@ -132,15 +132,17 @@ fn resolve_release(
 }
 
 /// Combines the range of a package's command and its constraints.
-fn combined_range(package: &ObservedPackage, seen: &Observations) -> Option<VersionRange> {
+pub(super) fn combined_range(package: &ObservedPackage, seen: &Observations) -> Option<VersionRange> {
     let PackageVersion::Range(range) = &package.requirement.version else { return None };
     let mut ranges = vec![range.clone()];
-    for bound in seen
-        .bounds
-        .iter()
-        .filter(|bound| bound.requirement.name == package.requirement.name && bound.command == package.command)
-    {
-        ranges.push(match &bound.requirement.version {
+    let is_same = |other: &&ObservedPackage| {
+        other.requirement.name == package.requirement.name
+            && other.command == package.command
+            && other.requirement.manager == package.requirement.manager
+    };
+    let again = seen.packages.iter().filter(is_same).filter(|other| other.fact != package.fact);
+    for other in seen.bounds.iter().filter(is_same).chain(again) {
+        ranges.push(match &other.requirement.version {
             PackageVersion::Exact(version) => VersionRange::from(format!("=={version}")),
             PackageVersion::Range(range) => range.clone(),
             PackageVersion::Unresolved(_) => return None,

@@ -88,6 +88,21 @@ impl TableCatalog<'_> {
         rows.filter(move |row| is_full_release(row.version) && has_wheel(row) && is_released(row))
     }
 
+    /// Returns the releases of a framework, or those of a distribution with a dependency of the same version that is a
+    /// framework. The Python version counts where the wheels of all releases are listed.
+    pub fn releases_with_dependencies(&self, name: &str) -> Vec<ExactVersion> {
+        let dependencies = self.knowledge.gpu_dependencies_of(name).filter(|row| row.same).map(|row| row.package);
+        let mut distributions: Vec<&str> = dependencies.chain([name]).collect();
+        distributions.sort_unstable();
+        distributions.dedup();
+        let releases = |distribution: &str| -> Vec<ExactVersion> {
+            let has_list = self.knowledge.complete_wheel_pythons_of(distribution).next().is_some();
+            let catalog = Self { python: self.python.filter(|_| has_list), ..*self };
+            catalog.framework_releases(distribution).map(|row| ExactVersion::from(row.version)).collect()
+        };
+        distributions.into_iter().flat_map(releases).collect()
+    }
+
     /// Returns the releases of a distribution with what each requires of torch.
     fn releases_with_torch_requirement(&self, name: &str) -> impl Iterator<Item = &'static RequiresDistRow> {
         let rows = self.knowledge.torch_requirements_of(name).filter(|row| row.version != "*" && !row.range.is_empty());

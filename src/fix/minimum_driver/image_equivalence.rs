@@ -26,6 +26,8 @@ pub(super) fn image_equivalence_key(image: &ImageFacts) -> String {
         ld_conf,
         ld_cache,
         compat_probe,
+        // Only rules read them.
+        dependencies: _,
         needs,
         firmware,
         base,

@@ -53,17 +53,25 @@ impl RuleScope<'_> {
         }
     }
 
+    /// Returns the installed packages; those that are installed only as dependencies first.
+    fn installed_packages<'s>(
+        &'s self,
+        all: &'s Observations,
+    ) -> impl DoubleEndedIterator<Item = &'s ObservedPackage> + Clone {
+        self.image.dependencies.iter().chain(&all.packages)
+    }
+
     /// Returns the names of the packages that are certainly installed.
     fn package_names(&self) -> BlamedLookup {
         let Some(all) = self.seen else { return BlamedLookup::without_fact(FactLookup::Unknown) };
         let certain = |package: &&ObservedPackage| package.conditional.is_none();
         let mut names: Vec<String> =
-            all.packages.iter().filter(certain).map(|package| package.requirement.name.to_string()).collect();
+            self.installed_packages(all).filter(certain).map(|package| package.requirement.name.to_string()).collect();
         names.sort_unstable();
         names.dedup();
-        let complete = all.complete.packages && all.packages.iter().all(|package| certain(&package));
+        let complete = all.complete.packages && self.installed_packages(all).all(|package| certain(&package));
         BlamedLookup::without_fact(observed_list_lookup(names, complete))
-            .with_fact(all.packages.iter().find(certain).map(|package| package.fact))
+            .with_fact(self.installed_packages(all).find(certain).map(|package| package.fact))
     }
 
     /// Returns packages for another CUDA major release than that of the base image.
@@ -77,7 +85,8 @@ impl RuleScope<'_> {
                 && package_cuda_major(package).is_some_and(|major| major != cuda.0.part(0))
         };
         let of_wheel = |package: &&ObservedPackage| self.wheel_opens_other_cuda(package, all, cuda.0.part(0));
-        let found: Vec<&ObservedPackage> = all.packages.iter().filter(|one| other(one) || of_wheel(one)).collect();
+        let found: Vec<&ObservedPackage> =
+            self.installed_packages(all).filter(|one| other(one) || of_wheel(one)).collect();
         let names = found.iter().map(|package| package.requirement.name.to_string()).collect();
         BlamedLookup::without_fact(observed_list_lookup(names, true))
             .with_fact(found.first().map(|package| package.fact))
@@ -104,7 +113,7 @@ impl RuleScope<'_> {
             && package.conditional.is_none()
             && row.needs.is_empty()
             && !row.opens.is_empty()
-            && !all.packages.iter().any(|one| {
+            && !self.installed_packages(all).any(|one| {
                 one.requirement.name != package.requirement.name && self.may_provide_library(one, row.opens, named)
             })
     }
@@ -124,7 +133,7 @@ impl RuleScope<'_> {
     /// Returns packages for the CPU only, if everything installed was read and none of it has GPU code.
     fn cpu_only_packages(&self) -> BlamedLookup {
         let Some(all) = self.seen else { return BlamedLookup::without_fact(FactLookup::Unknown) };
-        let there = |name: &str| all.packages.iter().any(|package| package.requirement.name == name);
+        let there = |name: &str| self.installed_packages(all).any(|package| package.requirement.name == name);
         let is_cpu_only = |package: &&ObservedPackage| {
             let row = self
                 .knowledge
@@ -133,12 +142,13 @@ impl RuleScope<'_> {
             // What an extra brings may come by conda, by another package's extra, or with the base.
             let extra = |row: &ProcessorPackageRow| row.instead.contains('[');
             let elsewhere = || {
-                !self.has_cuda_base() || all.packages.iter().any(|one| one.requirement.manager == PackageManager::Conda)
+                !self.has_cuda_base()
+                    || self.installed_packages(all).any(|one| one.requirement.manager == PackageManager::Conda)
             };
             row.is_some_and(|row| !(there(row.instead) || extra(row) && elsewhere()))
         };
-        let found: Vec<&ObservedPackage> = all.packages.iter().filter(is_cpu_only).collect();
-        let certain = all.packages.iter().all(|package| package.conditional.is_none());
+        let found: Vec<&ObservedPackage> = self.installed_packages(all).filter(is_cpu_only).collect();
+        let certain = self.installed_packages(all).all(|package| package.conditional.is_none());
         let unread =
             |entry: &FactEntry| entry.key == FactKey::Requirements && matches!(entry.state, ValueState::Unknown(_));
         // What the base image brings along is no reason to want a GPU.
@@ -192,7 +202,9 @@ impl RuleScope<'_> {
             let cuda = variant_cuda(one.requirement.version.local()?)?;
             self.knowledge.toolkit(cuda).map(|_| (one.requirement.name.to_string(), cuda, one.fact))
         };
-        self.seen.map(|all| all.packages.iter().filter(certain).filter_map(cuda_wheel).collect()).unwrap_or_default()
+        self.seen
+            .map(|all| self.installed_packages(all).filter(certain).filter_map(cuda_wheel).collect())
+            .unwrap_or_default()
     }
 
     /// Whether the image has a component of this name.
@@ -242,7 +254,7 @@ impl RuleScope<'_> {
     fn package_version(&self, name: &str) -> BlamedLookup {
         let Some(all) = self.seen else { return BlamedLookup::without_fact(FactLookup::Unknown) };
         let named: Vec<&ObservedPackage> =
-            all.packages.iter().filter(|package| package.requirement.name == name).collect();
+            self.installed_packages(all).filter(|package| package.requirement.name == name).collect();
         let Some(last) = named.last() else {
             return BlamedLookup::without_fact(if all.complete.packages {
                 FactLookup::Absent
@@ -329,9 +341,9 @@ impl RuleScope<'_> {
         let own = self.knowledge.framework_image(&repository, tag).and_then(|row| row.torch);
         let family = self.knowledge.base_family(&repository).filter(|row| row.torch);
         let own = own.or(family.map(|_| UNLISTED_RELEASE));
-        let named = self
-            .seen
-            .and_then(|all| all.packages.iter().rev().find(|one| one.requirement.name == BASE_IMAGE_FRAMEWORK));
+        let named = self.seen.and_then(|all| {
+            self.installed_packages(all).rev().find(|one| one.requirement.name == BASE_IMAGE_FRAMEWORK)
+        });
         let (Some(own), Some(named)) =
             (own, named.filter(|one| !one.separate_environment && one.conditional.is_none()))
         else {
@@ -352,7 +364,7 @@ impl RuleScope<'_> {
         let named = |package: &&ObservedPackage| {
             package.requirement.name == framework && package.requirement.manager == PackageManager::Pip
         };
-        let Some(last) = all.packages.iter().rev().find(named) else {
+        let Some(last) = self.installed_packages(all).rev().find(named) else {
             return BlamedLookup::without_fact(FactLookup::Absent);
         };
         let IndexSelection::Beside(builds) = &last.requirement.indexes else {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::cuda::{COMPAT_ROOT, CodeTarget, CompatNote, ComputeCapability, CudaVersion, DriverVersion, LdConf};
 use crate::model::cause::Cause;
 use crate::model::fact::{FactId, Facts, PrintedValue, TypedFact, ValueState};
+use crate::model::package::ObservedPackage;
 
 /// A `libcuda.so.<version>` of a forward compatibility package.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -405,6 +406,8 @@ pub struct ImageFacts {
     pub ld_cache: TypedFact<String>,
     /// The entrypoint, if it tests the compat library and falls back to the driver of the host.
     pub compat_probe: TypedFact<Vec<String>>,
+    /// Packages with GPU code that are installed only as dependencies.
+    pub dependencies: Vec<ObservedPackage>,
     /// Libraries that the components depend on.
     pub needs: Vec<LibraryDependencies>,
     /// Files at the paths of the driver firmware; unknown if there is a symbolic link.
