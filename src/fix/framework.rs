@@ -11,7 +11,9 @@ use crate::fix::versions::{
 use crate::fix::{FixCandidate, ProposedChange, bundled_libraries};
 use crate::knowledge::{Knowledge, TorchBuildRow, TorchRow, compare_natural};
 use crate::model::fact::{CodeTargets, FactKey};
-use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion, public_version};
+use crate::model::package::{
+    IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionRange, public_version,
+};
 use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// The number of nearest releases of a framework that are considered.
@@ -389,7 +391,7 @@ fn component_of_distribution(knowledge: Knowledge, distribution: &str) -> Option
 /// Whether a release of a distribution pins the torch version.
 fn pins_torch(knowledge: Knowledge, distribution: &str, version: &str) -> bool {
     let mut rows = knowledge.torch_requirements_on_build_indexes(distribution);
-    rows.any(|row| row.version == version && !row.unasked && row.range.starts_with("=="))
+    rows.any(|row| row.version == version && !row.unasked && VersionRange::from(row.range).has_equality())
 }
 
 /// A build from its index: whether the release stays the same, the title, the safety and the change.

@@ -90,7 +90,7 @@ fn required_python(root: &TomlTable) -> Option<VersionRange> {
     let target = || targets.first().filter(|_| targets.len() == 1).and_then(|one| text_at(one, &["requires_python"]));
     match parse_poetry_range(text_at(root, &["metadata", "python-versions"]).or_else(target)?) {
         PackageVersion::Range(range) => Some(range).filter(|range| !range.is_any()),
-        PackageVersion::Exact(version) => Some(VersionRange::from(format!("=={version}"))),
+        PackageVersion::Exact(version) => Some(VersionRange::exactly(&version)),
         PackageVersion::Unresolved(_) => None,
     }
 }

@@ -7,12 +7,13 @@
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use crate::cuda::CudaVersion;
 use crate::fix::recommend::request::PackageRequest;
 use crate::infer::{is_compiled_for_torch, variant_cuda};
 use crate::knowledge::{FrameworkBuildRow, FrameworkImageRow, Knowledge, RequiresDistRow, TorchRow, compare_natural};
-use crate::model::package::{PackageName, compare_pep440_versions, is_version_between, range_contains};
+use crate::model::package::{PackageName, VersionRange, compare_pep440_versions, is_version_between};
 use crate::text::nearest::nearest_word;
 
 /// A release of a distribution, in one build.
@@ -344,12 +345,12 @@ pub(super) fn are_compatible(one: &CandidateRelease, other: &CandidateRelease, k
 
 /// Whether some release of `PyTorch` satisfies two specifiers.
 fn have_common_torch(own: &'static str, others: &'static str, known: &ReleaseCache) -> bool {
-    let exact = |pin: &'static str| pin.strip_prefix("==").filter(|pin| !pin.contains(['*', ',']));
     let within = |range: &'static str, version: &'static str| known.admits(range, version);
-    match (exact(own), exact(others)) {
-        (Some(own), _) => within(others, own),
-        (None, Some(others)) => within(own, others),
-        (None, None) => {
+    let ranges = [own, others].map(|range| known.range(range));
+    match ranges.each_ref().map(|range| range.pinned_version()) {
+        [Some(own), _] => ranges[1].contains(&own) == Some(true),
+        [None, Some(others)] => ranges[0].contains(&others) == Some(true),
+        [None, None] => {
             known.knowledge.served_torch_releases().any(|row| within(own, row.version) && within(others, row.version))
         }
     }
@@ -394,11 +395,11 @@ fn has_wheel(choice: &CandidateRelease, python: &str, known: &ReleaseCache) -> O
         return Some(of_built(choice.version));
     }
     // What pins a release of that framework has no more Pythons than it.
-    let pinned = known.torch_pin(choice).and_then(|pin| pin.strip_prefix("=="));
+    let pinned = known.torch_pin(choice).and_then(|pin| known.range(pin).pinned_version());
     if has_unmet_extra(choice, python, knowledge) {
         return Some(false);
     }
-    if pinned.is_some_and(|version| !version.contains(['*', ',']) && !of_built(version)) {
+    if pinned.is_some_and(|version| !of_built(version.as_str())) {
         return Some(false);
     }
     let listed = || knowledge.wheel_pythons_of(choice.code);
@@ -507,6 +508,7 @@ pub(super) struct ReleaseCache {
     pins: RefCell<BTreeMap<String, BTreeMap<&'static str, Option<&'static str>>>>,
     /// By name.
     wheels: RefCell<BTreeMap<String, BTreeMap<WheelKey, Option<bool>>>>,
+    ranges: RefCell<BTreeMap<&'static str, Rc<VersionRange>>>,
     /// By range and version.
     admitted: RefCell<BTreeMap<(&'static str, &'static str), bool>>,
 }
@@ -514,8 +516,9 @@ pub(super) struct ReleaseCache {
 impl ReleaseCache {
     /// Creates an empty cache.
     pub(super) fn new(archs: Vec<String>, knowledge: Knowledge) -> Self {
-        let (pins, wheels, admitted) = (RefCell::default(), RefCell::default(), RefCell::default());
-        Self { knowledge, archs, pins, wheels, admitted }
+        let (pins, wheels) = (RefCell::default(), RefCell::default());
+        let (ranges, admitted) = (RefCell::default(), RefCell::default());
+        Self { knowledge, archs, pins, wheels, ranges, admitted }
     }
 
     /// Returns the `PyTorch` specifier that a release requires, if the tables list it.
@@ -539,11 +542,16 @@ impl ReleaseCache {
         })
     }
 
+    /// Returns a specifier as a range.
+    fn range(&self, pin: &'static str) -> Rc<VersionRange> {
+        self.ranges.borrow_mut().entry(pin).or_insert_with(|| Rc::new(VersionRange::from(pin))).clone()
+    }
+
     /// Whether a specifier admits a version.
     pub(super) fn admits(&self, pin: &'static str, version: &'static str) -> bool {
         let known = self.admitted.borrow().get(&(pin, version)).copied();
         known.unwrap_or_else(|| {
-            let admitted = range_contains(pin, version) == Some(true);
+            let admitted = self.range(pin).contains_text(version) == Some(true);
             self.admitted.borrow_mut().insert((pin, version), admitted);
             admitted
         })
@@ -715,7 +723,8 @@ mod release_cache_tests {
                 assert_eq!(available, has_wheel(one, python, &fresh), "{} {python}", one.spec);
             }
             for pin in ["==2.6.0", ">=2", "no range"] {
-                assert_eq!(known.admits(pin, one.version), range_contains(pin, one.version) == Some(true), "{pin}");
+                let admitted = VersionRange::from(pin).contains_text(one.version) == Some(true);
+                assert_eq!(known.admits(pin, one.version), admitted, "{pin}");
             }
         }
     }

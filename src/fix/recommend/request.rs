@@ -49,7 +49,7 @@ impl PackageRequest {
         let found = parse_requirement(text, Span::default(), knowledge).ok_or_else(wrong)?;
         let (range, build) = match found.requirement.version {
             PackageVersion::Exact(version) => {
-                (VersionRange::from(format!("=={}", version.public())), version.local().map(str::to_owned))
+                (VersionRange::exactly(&version.without_local()), version.local().map(str::to_owned))
             }
             PackageVersion::Range(range) => (range, None),
             PackageVersion::Unresolved(_) => return Err(wrong()),

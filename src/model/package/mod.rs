@@ -3,7 +3,6 @@
 mod exact_version;
 mod name;
 mod version_range;
-mod version_set;
 mod version_text;
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +14,6 @@ use crate::model::named_values::named_values;
 pub use exact_version::ExactVersion;
 pub use name::PackageName;
 pub use version_range::VersionRange;
-pub use version_set::VersionSet;
 pub(crate) use version_text::is_plain_version;
 pub use version_text::{compare_pep440_versions, is_version_between, public_version, range_contains};
 
