@@ -1,9 +1,9 @@
 //! Package releases and their builds: order and distance, the Pythons with wheels, and matching companion releases.
 
-use crate::fix::CompanionUpdate;
+use crate::fix::PackageEdit;
 use crate::fix::fix_context::FixContext;
 use crate::knowledge::{Knowledge, RequiresDistRow, TorchRow, compare_natural};
-use crate::model::package::{ObservedPackage, PackageManager, PackageVersion, VersionRange};
+use crate::model::package::{ExactVersion, ObservedPackage, PackageManager, PackageVersion, VersionRange};
 
 /// Returns the distance between two positions in a list; of two equally far, the later counts as nearer.
 pub(super) fn distance(at: usize, place: usize) -> usize {
@@ -164,7 +164,7 @@ pub(super) fn companion_updates(
     torch: &str,
     version: &str,
     open: Option<u32>,
-) -> Option<Vec<CompanionUpdate>> {
+) -> Option<Vec<PackageEdit>> {
     let knowledge = case.knowledge();
     let mut found = Vec::new();
     for package in case
@@ -174,8 +174,8 @@ pub(super) fn companion_updates(
         .filter(|one| one.requirement.manager == PackageManager::Pip && one.requirement.name != torch)
     {
         if let MatchingRelease::Release(row) = matching_release(knowledge, package, version, open) {
-            let to = row.version.to_owned();
-            found.push(CompanionUpdate { package: package.requirement.name.to_string(), from: None, to });
+            let to = ExactVersion::from(row.version);
+            found.push(PackageEdit { name: package.requirement.name.clone(), from: None, to, build: None });
         }
         let PackageVersion::Exact(text) = &package.requirement.version else { continue };
         let from = text.public();
@@ -188,9 +188,13 @@ pub(super) fn companion_updates(
             let range = VersionRange::from(row.range);
             row.version != "*" && range.has_equality() && range.contains_text(version) == Some(true)
         };
-        let to =
-            rows().filter(fits).max_by(|one, other| compare_natural(one.version, other.version))?.version.to_owned();
-        found.push(CompanionUpdate { package: package.requirement.name.to_string(), from: Some(from.to_owned()), to });
+        let to = rows().filter(fits).max_by(|one, other| compare_natural(one.version, other.version))?.version;
+        found.push(PackageEdit {
+            name: package.requirement.name.clone(),
+            from: Some(text.without_local()),
+            to: ExactVersion::from(to),
+            build: None,
+        });
     }
     found.dedup();
     Some(found)
