@@ -73,6 +73,15 @@ impl PackageVersion {
         matches!(self, Self::Range(_))
     }
 
+    /// Returns the range of the versions that satisfy it, whatever their builds; `None` if that is unknown.
+    pub fn public_range(&self) -> Option<VersionRange> {
+        match self {
+            Self::Exact(version) => Some(VersionRange::exactly(&version.without_local())),
+            Self::Range(range) => Some(range.clone()),
+            Self::Unresolved(_) => None,
+        }
+    }
+
     /// Returns the local part of an exact version.
     pub fn local(&self) -> Option<&str> {
         match self {
