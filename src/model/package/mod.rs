@@ -155,6 +155,27 @@ impl Requirement {
     }
 }
 
+/// An installed package, as a package database or an SBOM lists it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Distribution {
+    /// The package manager that installed it.
+    pub manager: PackageManager,
+    /// Its name.
+    pub name: PackageName,
+    /// Its version; `None` if it is not listed.
+    pub version: Option<ExactVersion>,
+    /// The build string of conda.
+    pub build: Option<String>,
+}
+
+impl Distribution {
+    /// Creates a distribution from its name and its version; an empty version is unknown.
+    pub fn new(manager: PackageManager, name: &str, version: &str) -> Self {
+        let version = Some(version).filter(|version| !version.is_empty()).map(ExactVersion::from);
+        Self { manager, name: PackageName::new(manager, name), version, build: None }
+    }
+}
+
 /// A package that an input installs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ObservedPackage {
