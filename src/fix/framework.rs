@@ -447,7 +447,7 @@ fn find_index_candidates(case: &FixContext<'_>, torch: &InstalledTorch<'_>) -> V
             None => safety.max(dependent_wheel_safety(case, torch, Some(tag))),
         };
         let change = ProposedChange::Index {
-            package: name.to_owned(),
+            package: PackageName::python(name),
             from: from.clone(),
             build: tag.to_owned(),
             page: page.replace("{build}", tag),

@@ -79,8 +79,8 @@ pub enum ProposedChange {
     },
     /// A package that nothing pins, with what is built with it, from the index of one build.
     Index {
-        /// Normalised name.
-        package: String,
+        /// The name of the package.
+        package: PackageName,
         /// The build whose index the commands name now, and no other; none for the default one.
         from: Option<String>,
         /// The build whose index they name then.
@@ -90,33 +90,33 @@ pub enum ProposedChange {
     },
     /// Another extra of a package, which selects another build of its dependencies.
     Extra {
-        /// Normalised name.
-        package: String,
-        /// The extra now; empty where there is none.
-        from: String,
-        /// The extra then.
-        to: String,
-        /// The dependencies that the current extra installs; empty if there are none.
-        without: String,
-        /// The dependencies that the new extra installs.
-        brings: String,
+        /// The name of the package.
+        package: PackageName,
+        /// The present extra, if there is one.
+        from: Option<PackageName>,
+        /// The new extra.
+        to: PackageName,
+        /// The dependency that the present extra installs.
+        without: Option<PackageName>,
+        /// The dependency that the new extra installs.
+        brings: PackageName,
     },
     /// Another name of a package, which is another build of it.
     Name {
-        /// Normalised name now.
-        from: String,
-        /// Its name then.
-        to: String,
+        /// Its present name.
+        from: PackageName,
+        /// Its new name.
+        to: PackageName,
     },
     /// A package together with its dependencies, which `--no-deps` omits now.
     Whole {
-        /// Normalised name.
-        package: String,
+        /// The name of the package.
+        package: PackageName,
     },
     /// Another version of a package of conda, which chooses the build of others.
     Conda {
-        /// Its name.
-        package: String,
+        /// The name of the package.
+        package: PackageName,
         /// Its version now.
         from: String,
         /// Its version then.
@@ -183,7 +183,8 @@ impl ProposedChange {
             Self::Index { package, build, .. } => last_pip_package(seen, package)
                 .is_some_and(|one| matches!(&one.requirement.indexes, IndexSelection::Only(tag) if tag == build)),
             Self::Extra { without, brings, .. } => {
-                last_pip_package(seen, brings).is_some() && last_pip_package(seen, without).is_none()
+                last_pip_package(seen, brings).is_some()
+                    && without.as_ref().is_none_or(|name| last_pip_package(seen, name).is_none())
             }
             Self::Name { from, to } => last_pip_package(seen, to).is_some() && last_pip_package(seen, from).is_none(),
             Self::Whole { package } => last_pip_package(seen, package).is_some_and(|one| !one.requirement.no_deps),

@@ -77,7 +77,7 @@ pub(super) fn apply_to_observations(
                 .iter_mut()
                 .filter(|one| one.requirement.manager == PackageManager::Pip && one.requirement.name == *from)
             {
-                one.requirement.name = PackageName::python(to);
+                one.requirement.name = to.clone();
                 one.fact = fact(FactKey::Package, Some(to), to);
             }
         }

@@ -137,23 +137,23 @@ pub(super) fn extra_edit(
     case: &FixContext<'_>,
     texts: &DockerfileTexts<'_>,
     name: &str,
-    (from, to): (&str, &str),
+    (from, to): (Option<&PackageName>, &str),
 ) -> Option<SourceEdit> {
     let (source, word) = fact_spans(case, last_pip_package(&case.seen, name)?.fact).into_iter().next()?;
     let style = requirement_syntax(texts, source, word)?;
     let slice = text_at(texts, (source, word));
-    if from.is_empty() {
+    let Some(from) = from else {
         let (span, replacement) =
             quote_bracket_insertion(texts, (source, word), style, extra_insertion(slice, word, name, to)?)?;
         return Some(SourceEdit { source, span, replacement });
-    }
+    };
     let open = slice.find('[')? + 1;
     let inside = slice.get(open..)?.split(']').next()?;
     let mut at = open;
     for extra in inside.split(',') {
         let start = at + extra.len() - extra.trim_start().len();
         at += extra.len() + 1;
-        if PackageName::python(extra.trim()) == from {
+        if PackageName::python(extra.trim()) == *from {
             let start = word.start + start;
             let span = Span::new(start, start + extra.trim().len());
             return Some(SourceEdit { source, span, replacement: to.to_owned() });
