@@ -42,11 +42,8 @@ const HASH_OPTIONS: [&str; 4] = ["--hash=", "--hash ", "--require-hashes", "PIP_
 /// Returns the packages that a change requires.
 fn requested_packages(change: &ProposedChange) -> Vec<TargetPackage<'_>> {
     match change {
-        ProposedChange::Build { package, to, build, companions, .. } => {
-            let own = TargetPackage { name: package, version: to, build: build.as_deref() };
-            let others =
-                companions.iter().map(|one| TargetPackage { name: &one.package, version: &one.to, build: None });
-            others.chain([own]).collect()
+        ProposedChange::Build { package, companions, .. } => {
+            companions.iter().chain([package]).map(TargetPackage::from).collect()
         }
         ProposedChange::All(list) => list.iter().flat_map(requested_packages).collect(),
         _ => Vec::new(),

@@ -1,15 +1,15 @@
 //! Packages that bundle one library for each of several CUDA versions, and the releases of them that fit another
 //! build.
 
-use crate::fix::CompanionUpdate;
+use crate::fix::PackageEdit;
 use crate::fix::fix_context::FixContext;
 use crate::infer::variant_cuda;
 use crate::knowledge::compare_natural;
-use crate::model::package::{ObservedPackage, PackageManager, PackageVersion};
+use crate::model::package::{ExactVersion, ObservedPackage, PackageManager, PackageVersion};
 
 /// Returns the packages whose bundled libraries do not fit a build, each with its next release that does. Packages
 /// without such a release are not changed.
-pub(super) fn bundled_companions(case: &FixContext<'_>, build: Option<&str>) -> Vec<CompanionUpdate> {
+pub(super) fn bundled_companions(case: &FixContext<'_>, build: Option<&str>) -> Vec<PackageEdit> {
     let knowledge = case.knowledge();
     let Some(cuda) = build.and_then(variant_cuda) else { return Vec::new() };
     let has = |name: &str, version: &str| knowledge.bundles_library_for_cuda(name, version, cuda) == Some(true);
@@ -23,13 +23,14 @@ pub(super) fn bundled_companions(case: &FixContext<'_>, build: Option<&str>) -> 
         let next =
             rows.filter(|row| compare_natural(from, row.from).is_lt() && has(&package.requirement.name, row.from));
         let to = next.map(|row| row.from).min_by(|one, other| compare_natural(one, other))?;
-        Some(CompanionUpdate {
-            package: package.requirement.name.to_string(),
-            from: Some(from.to_owned()),
-            to: to.to_owned(),
+        Some(PackageEdit {
+            name: package.requirement.name.clone(),
+            from: Some(text.without_local()),
+            to: ExactVersion::from(to),
+            build: None,
         })
     };
-    let mut found: Vec<CompanionUpdate> = case
+    let mut found: Vec<PackageEdit> = case
         .seen
         .packages
         .iter()

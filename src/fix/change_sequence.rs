@@ -155,7 +155,9 @@ fn combine_changes(first: FixCandidate, then: &TestedFix) -> Option<FixCandidate
 /// Whether two changes affect the same package or the same kind of value.
 fn changes_same_thing(one: &ProposedChange, other: &ProposedChange) -> bool {
     match (one, other) {
-        (ProposedChange::Build { package: one, .. }, ProposedChange::Build { package: other, .. }) => one == other,
+        (ProposedChange::Build { package: one, .. }, ProposedChange::Build { package: other, .. }) => {
+            one.name == other.name
+        }
         _ => std::mem::discriminant(one) == std::mem::discriminant(other),
     }
 }

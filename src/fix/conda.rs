@@ -51,7 +51,7 @@ fn find_conda_variants(case: &FixContext<'_>) -> Option<Vec<FixCandidate>> {
     let candidate = |(step, (_, build)): (usize, (usize, &str))| {
         let (package, to) = (choosing.requirement.name.clone(), cuda_version_of_build(build));
         let title = format!("install {package}={to}, which selects {name} {version} for CUDA {to}");
-        let change = ProposedChange::Conda { package: package.to_string(), from: now.to_owned(), to };
+        let change = ProposedChange::Conda { package, from: now.to_owned(), to };
         FixCandidate { kind: ChangeKind::FrameworkVariant, step, title, safety, change }
     };
     Some(ranked.into_iter().skip(1).enumerate().map(candidate).collect())

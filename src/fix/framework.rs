@@ -8,10 +8,13 @@ use crate::fix::versions::{
     FAR_STEP, are_neighbours, companion_updates, cuda_version_of_build, default_build, distance,
     is_build_selected_by_index, known_releases, nearest_releases, package_without_release, python_condition,
 };
-use crate::fix::{FixCandidate, ProposedChange, bundled_libraries};
+use crate::fix::{FixCandidate, PackageEdit, ProposedChange, bundled_libraries};
 use crate::knowledge::{Knowledge, TorchBuildRow, TorchRow, compare_natural};
 use crate::model::fact::{CodeTargets, FactKey};
-use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion, public_version};
+use crate::model::package::{
+    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, VersionRange,
+    public_version,
+};
 use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// The number of nearest releases of a framework that are considered.
@@ -32,7 +35,7 @@ struct InstalledTorch<'a> {
     /// Nothing names it where only its code was seen.
     package: Option<&'a ObservedPackage>,
     /// As written, without local part; none where nothing pins it.
-    pinned: Option<String>,
+    pinned: Option<ExactVersion>,
     /// Its release, or the one that is nearest to it.
     row: &'static TorchRow,
     /// The build that it has.
@@ -51,7 +54,7 @@ impl<'a> InstalledTorch<'a> {
             None => newest_admitted_release(case, package)?,
         };
         let (pinned, local) = match &package.requirement.version {
-            PackageVersion::Exact(text) => (Some(text.public().to_owned()), text.local().map(str::to_owned)),
+            PackageVersion::Exact(text) => (Some(text.without_local()), text.local().map(str::to_owned)),
             PackageVersion::Range(_) => (None, None),
             PackageVersion::Unresolved(_) => return None,
         };
@@ -107,11 +110,13 @@ impl<'a> InstalledTorch<'a> {
         let keeps_release = open.is_none() && to.version == self.row.version;
         let changed = if keeps_release { Vec::new() } else { companion_updates(case, self.name, to.version, open)? };
         Some(ProposedChange::Build {
-            package: self.name.to_owned(),
-            from: self.pinned.clone(),
-            to: to.version.to_owned(),
+            package: PackageEdit {
+                name: PackageName::python(self.name),
+                from: self.pinned.clone(),
+                to: ExactVersion::from(to.version),
+                build: build.map(str::to_owned),
+            },
             old_build: self.requested_build.clone(),
-            build: build.map(str::to_owned),
             page: build.and_then(|build| build_index_url(case, self.name, build)),
             companions: [changed, bundled_libraries::bundled_companions(case, build.or(default_build(case, to)))]
                 .concat(),
@@ -160,7 +165,12 @@ fn available_builds(case: &FixContext<'_>, row: &'static TorchRow, near: Option<
 pub(super) fn framework_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
     let Some(torch) = InstalledTorch::detect(case) else { return Vec::new() };
     let safety = torch.variant_safety(case);
-    let now = torch.pinned.as_deref().or(torch.package.is_none().then_some("")).unwrap_or(torch.row.version);
+    let now = torch
+        .pinned
+        .as_ref()
+        .map(ExactVersion::as_str)
+        .or(torch.package.is_none().then_some(""))
+        .unwrap_or(torch.row.version);
     let safety = if now == torch.row.version { safety } else { FixSafety::Unsafe };
     // A release of which only a neighbour is known may be for a Python that the neighbour has no wheel for.
     let version = torch.row.version;
@@ -356,11 +366,13 @@ fn package_release_changes(
     }
     let change = |(to, needs): (&str, String)| {
         let change = ProposedChange::Build {
-            package: package.requirement.name.to_string(),
-            from: Some(now.to_owned()),
-            to: to.to_owned(),
+            package: PackageEdit {
+                name: package.requirement.name.clone(),
+                from: Some(version.without_local()),
+                to: ExactVersion::from(to),
+                build: package.variant.clone(),
+            },
             old_build: None,
-            build: package.variant.clone(),
             page: None,
             companions: Vec::new(),
         };
@@ -389,7 +401,7 @@ fn component_of_distribution(knowledge: Knowledge, distribution: &str) -> Option
 /// Whether a release of a distribution pins the torch version.
 fn pins_torch(knowledge: Knowledge, distribution: &str, version: &str) -> bool {
     let mut rows = knowledge.torch_requirements_on_build_indexes(distribution);
-    rows.any(|row| row.version == version && !row.unasked && row.range.starts_with("=="))
+    rows.any(|row| row.version == version && !row.unasked && VersionRange::from(row.range).has_equality())
 }
 
 /// A build from its index: whether the release stays the same, the title, the safety and the change.
@@ -435,7 +447,7 @@ fn find_index_candidates(case: &FixContext<'_>, torch: &InstalledTorch<'_>) -> V
             None => safety.max(dependent_wheel_safety(case, torch, Some(tag))),
         };
         let change = ProposedChange::Index {
-            package: name.to_owned(),
+            package: PackageName::python(name),
             from: from.clone(),
             build: tag.to_owned(),
             page: page.replace("{build}", tag),

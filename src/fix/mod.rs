@@ -81,7 +81,7 @@ mod written_urls;
 
 pub use self::changed_subject::subject_with_texts;
 pub use self::kind::cost_order;
-pub use self::proposed_change::{CompanionUpdate, FixCandidate, PoolChange, ProposedChange};
+pub use self::proposed_change::{FixCandidate, PackageEdit, PoolChange, ProposedChange};
 pub use self::repair::{AppliedFixes, repair_subject};
 pub use self::report_fixes::{add_fixes, add_fixes_to_errors};
 pub use self::search::FixSearchResult;

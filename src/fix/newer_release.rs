@@ -11,7 +11,9 @@ use crate::fix::search_resources::SearchResources;
 use crate::fix::tested_fix::test_candidate;
 use crate::fix::trial::TrialRunner;
 use crate::fix::versions::cuda_version_of_build;
-use crate::fix::{FixCandidate, ProposedChange, TestedFix, base_image_tags, framework, minimum_driver, trial};
+use crate::fix::{
+    FixCandidate, PackageEdit, ProposedChange, TestedFix, base_image_tags, framework, minimum_driver, trial,
+};
 use crate::fleet::Pool;
 use crate::judge::{AnalysisSettings, AnalysisSubject};
 use crate::knowledge::compare_natural;
@@ -75,13 +77,15 @@ fn release_and_base_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
 
 /// Returns the CUDA version of a newer framework release: that of its build, else of its default build.
 fn cuda_version_of_release(case: &FixContext<'_>, change: &ProposedChange) -> Option<CudaVersion> {
-    let ProposedChange::Build { package, from: Some(from), to, build, .. } = change else { return None };
+    let ProposedChange::Build { package: PackageEdit { name, from: Some(from), to, build }, .. } = change else {
+        return None;
+    };
     let knowledge = case.knowledge();
-    if !knowledge.has_variants(package) || compare_natural(to, from).is_le() {
+    if !knowledge.has_variants(name) || compare_natural(to.as_str(), from.as_str()).is_le() {
         return None;
     }
     let default = || {
-        let row = knowledge.torch_release(to)?;
+        let row = knowledge.torch_release(to.as_str())?;
         let arch = case.archs.first()?;
         row.default_variant.iter().find(|one| one.arch == arch).map(|one| one.value)
     };

@@ -6,7 +6,7 @@ use crate::fix::versions::may_have_wheel;
 use crate::fix::{FixCandidate, ProposedChange};
 use crate::knowledge::{FrameworkBuildRow, RequiredLibrariesRow, RequiresDistRow, compare_natural};
 use crate::model::outcome::Outcome;
-use crate::model::package::{ObservedPackage, PackageManager, PackageVersion, is_version_between};
+use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion, is_version_between};
 use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// The outcome of an image that lacks libraries.
@@ -53,11 +53,11 @@ pub(super) fn extra_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidat
                 title,
                 safety: if pinned || now == Some(then.version) { FixSafety::Safe } else { FixSafety::Unsafe },
                 change: ProposedChange::Extra {
-                    package: name.to_owned(),
-                    from: extra.to_owned(),
-                    to: other_extra.to_owned(),
-                    without: row.package.to_owned(),
-                    brings: other.package.to_owned(),
+                    package: PackageName::python(name),
+                    from: Some(PackageName::python(extra)),
+                    to: PackageName::python(other_extra),
+                    without: Some(PackageName::python(row.package)),
+                    brings: PackageName::python(other.package),
                 },
             });
         }
@@ -84,7 +84,7 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
             |row: &RequiredLibrariesRow| row.distribution == *name && row.along && row.with.is_none();
         if package.requirement.no_deps && knowledge.required_libraries().iter().any(installs_libraries) {
             let title = format!("install {name} with its dependencies, without --no-deps");
-            add(title, ProposedChange::Whole { package: name.to_string() });
+            add(title, ProposedChange::Whole { package: name.clone() });
         }
         let PackageVersion::Exact(version) = &package.requirement.version else { continue };
         let version = version.without_local();
@@ -100,11 +100,11 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
         for (row, extra) in rows.filter(libraries).filter(met).filter(missing) {
             let title = format!("install {name}[{extra}]=={version}, with the libraries that it loads");
             let change = ProposedChange::Extra {
-                package: name.to_string(),
-                from: String::new(),
-                to: extra.to_owned(),
-                without: String::new(),
-                brings: row.package.to_owned(),
+                package: name.clone(),
+                from: None,
+                to: PackageName::python(extra),
+                without: None,
+                brings: PackageName::python(row.package),
             };
             add(title, change);
         }

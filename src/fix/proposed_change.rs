@@ -4,22 +4,26 @@ use crate::cuda::{CudaVersion, DriverVersion, library_path_directories};
 use crate::fleet::Mode;
 use crate::knowledge::Knowledge;
 use crate::model::fact::{Observations, ObservedBase};
-use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
+use crate::model::package::{
+    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion,
+};
 use crate::model::reference::ImageReference;
 use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// The suffix of a GPU in a list that adds PTX, as torch writes it. Without a GPU it adds PTX for the newest one.
 pub(super) const PTX_SUFFIX: &str = "+PTX";
 
-/// A package whose version must change together with that of another.
+/// Another version of one package.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CompanionUpdate {
-    /// Normalised name.
-    pub package: String,
-    /// Its present version; `None` where nothing pins it.
-    pub from: Option<String>,
-    /// Its new version.
-    pub to: String,
+pub struct PackageEdit {
+    /// The name of the package.
+    pub name: PackageName,
+    /// Its present version, without local part; `None` if nothing pins it.
+    pub from: Option<ExactVersion>,
+    /// Its new version, without local part.
+    pub to: ExactVersion,
+    /// Its new build; `None` for that of the default index.
+    pub build: Option<String>,
 }
 
 /// A change of one node pool.
@@ -46,6 +50,12 @@ pub(super) struct TargetPackage<'a> {
     pub(super) build: Option<&'a str>,
 }
 
+impl<'a> From<&'a PackageEdit> for TargetPackage<'a> {
+    fn from(edit: &'a PackageEdit) -> Self {
+        Self { name: &edit.name, version: edit.to.as_str(), build: edit.build.as_deref() }
+    }
+}
+
 /// A proposed change of an image or of node pools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProposedChange {
@@ -58,25 +68,19 @@ pub enum ProposedChange {
     },
     /// Another build or release of a package.
     Build {
-        /// Normalised name.
-        package: String,
-        /// Its version now, without local part; none where nothing pins it.
-        from: Option<String>,
-        /// Its version then, without local part.
-        to: String,
-        /// Its build now, where the commands say it.
+        /// The package with its new version and build.
+        package: PackageEdit,
+        /// Its present build, if the commands name it.
         old_build: Option<String>,
-        /// Its build then; none for that of the default index.
-        build: Option<String>,
         /// URL of the index with builds of that kind.
         page: Option<String>,
-        /// What changes with it.
-        companions: Vec<CompanionUpdate>,
+        /// The packages that have to change with it.
+        companions: Vec<PackageEdit>,
     },
     /// A package that nothing pins, with what is built with it, from the index of one build.
     Index {
-        /// Normalised name.
-        package: String,
+        /// The name of the package.
+        package: PackageName,
         /// The build whose index the commands name now, and no other; none for the default one.
         from: Option<String>,
         /// The build whose index they name then.
@@ -86,33 +90,33 @@ pub enum ProposedChange {
     },
     /// Another extra of a package, which selects another build of its dependencies.
     Extra {
-        /// Normalised name.
-        package: String,
-        /// The extra now; empty where there is none.
-        from: String,
-        /// The extra then.
-        to: String,
-        /// The dependencies that the current extra installs; empty if there are none.
-        without: String,
-        /// The dependencies that the new extra installs.
-        brings: String,
+        /// The name of the package.
+        package: PackageName,
+        /// The present extra, if there is one.
+        from: Option<PackageName>,
+        /// The new extra.
+        to: PackageName,
+        /// The dependency that the present extra installs.
+        without: Option<PackageName>,
+        /// The dependency that the new extra installs.
+        brings: PackageName,
     },
     /// Another name of a package, which is another build of it.
     Name {
-        /// Normalised name now.
-        from: String,
-        /// Its name then.
-        to: String,
+        /// Its present name.
+        from: PackageName,
+        /// Its new name.
+        to: PackageName,
     },
     /// A package together with its dependencies, which `--no-deps` omits now.
     Whole {
-        /// Normalised name.
-        package: String,
+        /// The name of the package.
+        package: PackageName,
     },
     /// Another version of a package of conda, which chooses the build of others.
     Conda {
-        /// Its name.
-        package: String,
+        /// The name of the package.
+        package: PackageName,
         /// Its version now.
         from: String,
         /// Its version then.
@@ -165,33 +169,37 @@ impl ProposedChange {
             Self::Base { to, .. } => {
                 matches!(&seen.base, ObservedBase::Image(image, _) if ImageReference::parse(to).is_ok_and(|to| to == *image))
             }
-            Self::Build { package, to, build, companions, .. } => {
-                last_pip_package(seen, package).is_some_and(|one| has_version_and_build(one, to, build.as_deref()))
-                    && companions.iter().all(|one| {
-                        last_pip_package(seen, &one.package).is_some_and(
-                            |other| matches!(&other.requirement.version, PackageVersion::Exact(text) if text.public() == one.to),
-                        )
+            Self::Build { package, companions, .. } => {
+                let has_version = |one: &PackageEdit| {
+                    last_pip_package(seen, &one.name).filter(|package| {
+                        matches!(&package.requirement.version, PackageVersion::Exact(text) if text.public() == one.to.as_str())
                     })
+                };
+                let has_build = |own: &ObservedPackage| {
+                    own.requirement.version.local().or(own.variant.as_deref()) == package.build.as_deref()
+                };
+                has_version(package).is_some_and(has_build) && companions.iter().all(|one| has_version(one).is_some())
             }
             Self::Index { package, build, .. } => last_pip_package(seen, package)
                 .is_some_and(|one| matches!(&one.requirement.indexes, IndexSelection::Only(tag) if tag == build)),
             Self::Extra { without, brings, .. } => {
-                last_pip_package(seen, brings).is_some() && last_pip_package(seen, without).is_none()
+                last_pip_package(seen, brings).is_some()
+                    && without.as_ref().is_none_or(|name| last_pip_package(seen, name).is_none())
             }
             Self::Name { from, to } => last_pip_package(seen, to).is_some() && last_pip_package(seen, from).is_none(),
             Self::Whole { package } => last_pip_package(seen, package).is_some_and(|one| !one.requirement.no_deps),
             Self::Conda { package, to, .. } => {
-                let is =
-                    |one: &ObservedPackage| matches!(&one.requirement.version, PackageVersion::Exact(text) if text.as_str() == to);
+                let is = |one: &ObservedPackage| matches!(&one.requirement.version, PackageVersion::Exact(text) if text.as_str() == to);
                 let mut named = seen.packages.iter().filter(|one| is_conda_package(one, package)).peekable();
                 named.peek().is_some() && named.all(is)
             }
             Self::Env(list) => list
                 .iter()
                 .all(|(name, value)| seen.env.get(name).is_some_and(|(now, _)| matches_value(now.as_deref(), value))),
-            Self::DropPackage(name) => {
-                !seen.packages.iter().any(|one| one.requirement.manager == PackageManager::System && one.requirement.name == *name)
-            }
+            Self::DropPackage(name) => !seen
+                .packages
+                .iter()
+                .any(|one| one.requirement.manager == PackageManager::System && one.requirement.name == *name),
             Self::All(list) => list.iter().all(|one| one.is_fulfilled_by(seen)),
             // What is written for these cannot be seen by itself; the verdicts say whether it is enough.
             Self::EnvWithout { .. }
@@ -239,12 +247,6 @@ pub(super) fn is_conda_package(package: &ObservedPackage, name: &str) -> bool {
 /// Returns the last observed pip package of this name.
 pub(super) fn last_pip_package<'a>(seen: &'a Observations, name: &str) -> Option<&'a ObservedPackage> {
     seen.packages.iter().rfind(|one| one.requirement.manager == PackageManager::Pip && one.requirement.name == name)
-}
-
-/// Whether a package has this version and this build (local version label).
-fn has_version_and_build(package: &ObservedPackage, version: &str, build: Option<&str>) -> bool {
-    let PackageVersion::Exact(text) = &package.requirement.version else { return false };
-    text.public() == version && text.local().or(package.variant.as_deref()) == build
 }
 
 /// Whether a package is a compat package, judged by its name without the release.

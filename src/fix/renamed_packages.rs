@@ -5,7 +5,7 @@ use crate::fix::proposed_change::last_pip_package;
 use crate::fix::versions::may_have_wheel;
 use crate::fix::{FixCandidate, ProposedChange};
 use crate::knowledge::{FrameworkBuildRow, FrameworkRow, Knowledge, compare_natural};
-use crate::model::package::{ObservedPackage, PackageManager, PackageVersion};
+use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
 use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// Returns candidates for the same release for another CUDA version, where the distribution name selects it.
@@ -33,7 +33,7 @@ pub(super) fn renamed_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandid
                 }
                 None => (format!("install {name}, the newest release for CUDA {cuda}"), FixSafety::Unsafe),
             };
-            let change = ProposedChange::Name { from: package.requirement.name.to_string(), to: name.to_owned() };
+            let change = ProposedChange::Name { from: package.requirement.name.clone(), to: PackageName::python(name) };
             found.push(FixCandidate { kind: ChangeKind::FrameworkVariant, step: found.len(), title, safety, change });
         }
     }

@@ -1,15 +1,15 @@
 //! Applies a change to the observations, where no file contains what is changed.
 
 use crate::cuda::{COMPAT_ROOT, is_in_compat_tree, split_path};
-use crate::fix::ProposedChange;
 use crate::fix::proposed_change::{is_compat_package, is_conda_package};
+use crate::fix::{PackageEdit, ProposedChange};
 use crate::knowledge::Knowledge;
 use crate::model::fact::{
     Evidence, FactKey, InspectionDepth, Observations, ObservedBase, Origin, PrintedValue, REMOVED_BY_COMMAND,
     ValueState,
 };
 use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, public_version,
+    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion,
 };
 use crate::model::reference::ImageReference;
 
@@ -39,15 +39,16 @@ pub(super) fn apply_to_observations(
         ProposedChange::Base { to, .. } if !built => {
             new.base = ObservedBase::Image(ImageReference::parse(to).ok()?, fact(FactKey::Base, None, to));
         }
-        ProposedChange::Build { package, to, build, companions, .. }
+        ProposedChange::Build { package: PackageEdit { name: package, to, build, .. }, companions, .. }
             if !built || seen.depth == InspectionDepth::Config =>
         {
-            let unnamed = build.as_ref().filter(|build| is_build_missing_from_version(knowledge, package, to, build));
+            let unnamed =
+                build.as_ref().filter(|build| is_build_missing_from_version(knowledge, package, to.as_str(), build));
             let version = match build {
-                Some(local) if unnamed.is_none() => format!("{to}+{local}"),
+                Some(local) if unnamed.is_none() => ExactVersion::from(format!("{to}+{local}")),
                 _ => to.clone(),
             };
-            let changed = companions.iter().map(|one| (&one.package, &one.to)).chain([(package, &version)]);
+            let changed = companions.iter().map(|one| (&one.name, &one.to)).chain([(package, &version)]);
             for (name, version) in changed {
                 let id = fact(FactKey::Package, Some(name), &format!("{name}=={version}"));
                 let own = |one: &ObservedPackage| {
@@ -55,10 +56,10 @@ pub(super) fn apply_to_observations(
                 };
                 if !new.packages.iter().any(own) {
                     let open = PackageVersion::any();
-                    new.packages.push(ObservedPackage::new(PackageManager::Pip, PackageName::python(name), open, id));
+                    new.packages.push(ObservedPackage::new(PackageManager::Pip, name.clone(), open, id));
                 }
                 let one = new.packages.iter_mut().rfind(|one| own(one))?;
-                one.requirement.version = PackageVersion::exact(version.as_str());
+                one.requirement.version = PackageVersion::Exact(version.clone());
                 (one.variant, one.requirement.indexes, one.fact) = (None, IndexSelection::Default, id);
                 if let Some(build) = unnamed.filter(|_| name == package) {
                     (one.variant, one.requirement.indexes) = (Some(build.clone()), IndexSelection::Only(build.clone()));
@@ -66,7 +67,7 @@ pub(super) fn apply_to_observations(
             }
             // What is said of the code is said of the build that was.
             new.code.retain(|code| code.component.as_deref() != Some(package.as_str()));
-            if seen.cuda_runtime.is_some() && (public_version(&version) != version || unnamed.is_some()) {
+            if seen.cuda_runtime.is_some() && (version.local().is_some() || unnamed.is_some()) {
                 new.cuda_runtime = None;
             }
         }
@@ -76,7 +77,7 @@ pub(super) fn apply_to_observations(
                 .iter_mut()
                 .filter(|one| one.requirement.manager == PackageManager::Pip && one.requirement.name == *from)
             {
-                one.requirement.name = PackageName::python(to);
+                one.requirement.name = to.clone();
                 one.fact = fact(FactKey::Package, Some(to), to);
             }
         }

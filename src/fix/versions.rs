@@ -1,9 +1,9 @@
 //! Package releases and their builds: order and distance, the Pythons with wheels, and matching companion releases.
 
-use crate::fix::CompanionUpdate;
+use crate::fix::PackageEdit;
 use crate::fix::fix_context::FixContext;
 use crate::knowledge::{Knowledge, RequiresDistRow, TorchRow, compare_natural};
-use crate::model::package::{ObservedPackage, PackageManager, PackageVersion, range_contains};
+use crate::model::package::{ExactVersion, ObservedPackage, PackageManager, PackageVersion, VersionRange};
 
 /// Returns the distance between two positions in a list; of two equally far, the later counts as nearer.
 pub(super) fn distance(at: usize, place: usize) -> usize {
@@ -150,12 +150,12 @@ pub(super) fn may_have_wheel(knowledge: Knowledge, distribution: &str, version: 
         return of_torch(version);
     }
     let mut pins = knowledge.torch_requirements_on_build_indexes(distribution);
-    let pin = pins.find(|row| row.version == version).map(|row| row.range);
-    let pinned = pin.and_then(|pin| pin.strip_prefix("==")).filter(|pin| !pin.contains(['*', ',']));
+    let pin = pins.find(|row| row.version == version).map(|row| VersionRange::from(row.range));
+    let pinned = pin.and_then(|pin| pin.pinned_version());
     let mut rows = knowledge.complete_wheel_pythons_of(distribution).peekable();
     let is_listed = rows.peek().is_some();
     let there = rows.any(|row| row.python == python && within(row.first, row.last, version));
-    (!is_listed || there) && pinned.is_none_or(of_torch)
+    (!is_listed || there) && pinned.is_none_or(|torch| of_torch(torch.as_str()))
 }
 
 /// Returns the package versions that must change with torch; `None` where a pinned one has no known match.
@@ -164,7 +164,7 @@ pub(super) fn companion_updates(
     torch: &str,
     version: &str,
     open: Option<u32>,
-) -> Option<Vec<CompanionUpdate>> {
+) -> Option<Vec<PackageEdit>> {
     let knowledge = case.knowledge();
     let mut found = Vec::new();
     for package in case
@@ -174,22 +174,27 @@ pub(super) fn companion_updates(
         .filter(|one| one.requirement.manager == PackageManager::Pip && one.requirement.name != torch)
     {
         if let MatchingRelease::Release(row) = matching_release(knowledge, package, version, open) {
-            let to = row.version.to_owned();
-            found.push(CompanionUpdate { package: package.requirement.name.to_string(), from: None, to });
+            let to = ExactVersion::from(row.version);
+            found.push(PackageEdit { name: package.requirement.name.clone(), from: None, to, build: None });
         }
         let PackageVersion::Exact(text) = &package.requirement.version else { continue };
         let from = text.public();
         let rows = || knowledge.torch_requirements_on_build_indexes(&package.requirement.name);
         let Some(own) = rows().find(|row| row.version == from) else { continue };
-        if own.range.is_empty() || range_contains(own.range, version) == Some(true) {
+        if own.range.is_empty() || VersionRange::from(own.range).contains_text(version) == Some(true) {
             continue;
         }
         let fits = |row: &&RequiresDistRow| {
-            row.version != "*" && row.range.starts_with("==") && range_contains(row.range, version) == Some(true)
+            let range = VersionRange::from(row.range);
+            row.version != "*" && range.has_equality() && range.contains_text(version) == Some(true)
         };
-        let to =
-            rows().filter(fits).max_by(|one, other| compare_natural(one.version, other.version))?.version.to_owned();
-        found.push(CompanionUpdate { package: package.requirement.name.to_string(), from: Some(from.to_owned()), to });
+        let to = rows().filter(fits).max_by(|one, other| compare_natural(one.version, other.version))?.version;
+        found.push(PackageEdit {
+            name: package.requirement.name.clone(),
+            from: Some(text.without_local()),
+            to: ExactVersion::from(to),
+            build: None,
+        });
     }
     found.dedup();
     Some(found)
@@ -220,7 +225,8 @@ fn newest_release_omits_torch(knowledge: Knowledge, package: &ObservedPackage, b
         .filter(|row| row.version != "*")
         .filter(admitted);
     let Some(newest) = rows.max_by(|one, other| compare_natural(one.version, other.version)) else { return false };
-    let torch = newest.range.strip_prefix("==").and_then(|torch| knowledge.torch_release(torch));
+    let torch = VersionRange::from(newest.range).pinned_version();
+    let torch = torch.and_then(|torch| knowledge.torch_release(torch.as_str()));
     let is_built = knowledge.is_built_with_torch(&package.requirement.name);
     is_built && newest.unasked && torch.is_some_and(|torch| torch.variants.contains(&build))
 }
@@ -255,7 +261,8 @@ fn matching_release(
         let admitted = range.admits(row.version);
         // What asks for any later one as well is of the day of the first.
         let of_day = row.range.strip_prefix(">=").is_some_and(|first| minor_release(first) == minor_release(version));
-        admitted && (row.range.starts_with("==") || of_day) && range_contains(row.range, version) == Some(true)
+        let torch = VersionRange::from(row.range);
+        admitted && (torch.has_equality() || of_day) && torch.contains_text(version) == Some(true)
     };
     let newest = rows.filter(fits).max_by(|one, other| compare_natural(one.version, other.version));
     newest.map_or(MatchingRelease::Unknown, MatchingRelease::Release)

@@ -12,8 +12,8 @@ use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{Component, Derivation, Evidence, FactKey, Facts, InspectionDepth};
 use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageVersion, compare_pep440_versions, public_version,
-    range_contains,
+    IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionRange, compare_pep440_versions,
+    public_version,
 };
 
 /// Marks the CUDA of packages unknown whose torch is not the one they were compiled for: whether they load is
@@ -139,9 +139,10 @@ pub(crate) fn is_compiled_for_torch(name: &str, knowledge: Knowledge) -> bool {
 /// Whether code for a torch range loads with a release: patch releases of one minor version are compatible.
 fn loads_with_torch(range: &str, version: &str) -> bool {
     let minor = |text: &str| text.parse::<CudaVersion>().map(CudaVersion::release).ok();
-    let exact = range.strip_prefix("==").filter(|text| !text.contains(['*', ',']));
-    let same_minor = exact.is_some_and(|own| minor(own).is_some() && minor(own) == minor(public_version(version)));
-    same_minor || range_contains(range, version) != Some(false)
+    let range = VersionRange::from(range);
+    let own = range.pinned_version().and_then(|own| minor(own.as_str()));
+    let same_minor = own.is_some() && own == minor(public_version(version));
+    same_minor || range.contains_text(version) != Some(false)
 }
 
 #[cfg(test)]

@@ -204,10 +204,7 @@ fn newest_release_supports_python(package: &ObservedPackage, seen: &Observations
 
 /// Whether some version may lie in both of two ranges; an invalid range may contain any.
 fn ranges_may_overlap(one: &VersionRange, other: &VersionRange) -> bool {
-    match (one.set(), other.set()) {
-        (Some(one), Some(other)) => one.overlaps(&other),
-        _ => true,
-    }
+    one.overlaps(other).unwrap_or(true)
 }
 
 #[cfg(test)]

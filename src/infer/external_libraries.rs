@@ -4,7 +4,7 @@ use crate::cuda::CudaVersion;
 use crate::infer::release_version::release_version;
 use crate::knowledge::{Knowledge, RequiredLibrariesRow, RowInfo};
 use crate::model::fact::{EnvFacts, FileKind, Observations, ValueState};
-use crate::model::package::{ObservedPackage, PackageVersion, VersionRange, VersionSet};
+use crate::model::package::{ObservedPackage, PackageVersion, VersionRange};
 
 /// The libraries, by soname, that a wheel requires from outside.
 pub(super) struct ExternalLibraries {
@@ -55,12 +55,14 @@ fn external_libraries_of_row(row: &'static RequiredLibrariesRow) -> ExternalLibr
 /// Returns what all releases in a bounded range have in common; releases newer than the tables count like the last
 /// known ones.
 fn external_libraries_of_range(name: &str, range: &VersionRange, knowledge: Knowledge) -> Option<ExternalLibraries> {
-    let admitted = range.set().filter(|set| !range.names_build() && !set.is_open_above())?;
+    if range.names_build() || !range.is_bounded_above() {
+        return None;
+    }
     let rows = || knowledge.required_libraries().iter().filter(|row| row.distribution == name);
     let inside = |version: &CudaVersion| range.contains_text(&version.to_string()) == Some(true);
     let first = rows().map(|row| row.from).min()?;
     let last = rows().map(|row| row.from).max()?;
-    if VersionSet::below(&format!("{first}.dev0"))?.overlaps(&admitted) {
+    if VersionRange::below(&format!("{first}.dev0")).overlaps(range) != Some(false) {
         return None;
     }
     let releases = knowledge.framework_releases().filter(|row| row.distribution == name);

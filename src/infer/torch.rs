@@ -19,7 +19,7 @@ use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{InspectionDepth, Observations};
 use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionRange, VersionSet, compare_pep440_versions,
+    IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionRange, compare_pep440_versions,
     public_version, range_contains,
 };
 
@@ -485,8 +485,8 @@ fn satisfies_ranges(now: &ImageTorch<'_>, build: &BaseBuild, ranges: &[VersionRa
         ImageTorch::Base => match build.torch {
             Some((version, _)) => will_do(version),
             None => build.torch_bounds.is_some_and(|[from, to]| {
-                let possible = VersionSet::between(from, to);
-                possible.zip(VersionRange::common_set(ranges)).is_some_and(|(one, all)| one.is_subset_of(&all))
+                let possible = VersionRange::between(from, to);
+                ranges.iter().all(|range| possible.is_subset_of(range))
             }),
         },
         ImageTorch::Installed(installed) => installed.full_version(day).is_some_and(|(version, _)| will_do(&version)),

@@ -296,7 +296,7 @@ fn is_range_covered(range: &VersionRange, as_of: Option<Date>, knowledge: Knowle
     }
     let newest = rows.iter().map(|row| row.version).reduce(|one, other| select_version(one, other, Ordering::Greater));
     let major = newest.and_then(|version| version.split('.').next()?.parse().ok());
-    major.zip(range.set()).is_some_and(|(major, set)| set.ends_within_major(major))
+    major.is_some_and(|major| range.ends_within_major(major))
 }
 
 /// Returns whichever of two versions comes first or last in the wanted order.

@@ -9,7 +9,7 @@ pub(super) enum WorkspaceMembers {
     #[default]
     Root,
     /// The member with this name.
-    One(String),
+    One(PackageName),
     /// All members.
     All,
 }
@@ -18,27 +18,27 @@ pub(super) enum WorkspaceMembers {
 #[derive(Clone, Debug, Default)]
 pub(super) struct DependencySelection {
     /// Names of the selected extras.
-    pub(super) extras: Vec<String>,
+    pub(super) extras: Vec<PackageName>,
     /// Whether all extras are selected.
     pub(super) all_extras: bool,
     /// Names of the selected groups.
-    pub(super) groups: Vec<String>,
+    pub(super) groups: Vec<PackageName>,
     /// Whether all groups are selected.
     pub(super) all_groups: bool,
     /// The only groups that are installed; empty if nothing is restricted.
-    pub(super) only: Vec<String>,
+    pub(super) only: Vec<PackageName>,
     /// Names of the excluded groups.
-    pub(super) without: Vec<String>,
+    pub(super) without: Vec<PackageName>,
     /// Names of the extras that are excluded from all.
-    pub(super) without_extras: Vec<String>,
+    pub(super) without_extras: Vec<PackageName>,
     /// Which members of a workspace are installed.
     pub(super) members: WorkspaceMembers,
     /// Whether development dependencies are excluded.
     pub(super) no_dev: bool,
     /// The groups that are installed by default; `None` if the project does not specify them.
-    pub(super) default_groups: Option<Vec<String>>,
+    pub(super) default_groups: Option<Vec<PackageName>>,
     /// Packages that are not installed (`--no-install-package`).
-    pub(super) passed_over: Vec<String>,
+    pub(super) passed_over: Vec<PackageName>,
 }
 
 impl DependencySelection {
@@ -57,7 +57,8 @@ impl DependencySelection {
                 return true;
             }
             "--package" if tool == "uv" => {
-                self.members = value().map_or(WorkspaceMembers::Root, WorkspaceMembers::One);
+                let member = value().map(|name| PackageName::python(&name));
+                self.members = member.map_or(WorkspaceMembers::Root, WorkspaceMembers::One);
                 return true;
             }
             "--no-extra" => &mut self.without_extras,
@@ -70,8 +71,8 @@ impl DependencySelection {
             _ => return false,
         };
         let given = value().unwrap_or_default();
-        into.extend(given.split([',', ' ']).filter(|name| !name.is_empty()).map(str::to_owned));
-        if self.extras.iter().any(|one| one == ":all") {
+        into.extend(given.split([',', ' ']).filter(|name| !name.is_empty()).map(PackageName::python));
+        if self.extras.iter().any(|one| *one == ":all") {
             (self.all_extras, self.all_groups) = (true, true);
         }
         true
@@ -83,7 +84,7 @@ impl DependencySelection {
             "--all-extras" => self.all_extras = true,
             "--all-groups" => self.all_groups = true,
             "--all-packages" => self.members = WorkspaceMembers::All,
-            "--only-dev" => self.only.push("dev".to_owned()),
+            "--only-dev" => self.only.push(PackageName::python("dev")),
             "--no-default-groups" => self.default_groups = Some(Vec::new()),
             _ => self.no_dev = true,
         }
@@ -91,7 +92,8 @@ impl DependencySelection {
 
     /// Whether the command itself includes or excludes a group; `None` if the project decides.
     pub(super) fn group_selection(&self, name: &str) -> Option<bool> {
-        let named = |list: &[String]| list.iter().any(|own| PackageName::python(own) == PackageName::python(name));
+        let name = PackageName::python(name);
+        let named = |list: &[PackageName]| list.contains(&name);
         if named(&self.without) {
             Some(false)
         } else if !self.only.is_empty() {
@@ -106,7 +108,7 @@ impl DependencySelection {
     /// Whether uv installs a group: by default the groups that the project names, or `dev`.
     pub(super) fn includes_uv_group(&self, name: &str) -> bool {
         let is_default = || match &self.default_groups {
-            Some(list) => list.iter().any(|own| own == name),
+            Some(list) => list.contains(&PackageName::python(name)),
             None => name == "dev",
         };
         self.group_selection(name).unwrap_or_else(|| is_default() && !(self.no_dev && name == "dev"))
@@ -114,13 +116,13 @@ impl DependencySelection {
 
     /// Whether an extra is selected.
     pub(super) fn includes_extra(&self, name: &str) -> bool {
-        let is_named = self.extras.iter().any(|own| PackageName::python(own) == PackageName::python(name));
-        is_named || (self.all_extras && !self.excludes_extra(name))
+        let name = PackageName::python(name);
+        self.extras.contains(&name) || (self.all_extras && !self.excludes_extra(&name))
     }
 
     /// Whether an extra is excluded if all are selected.
-    pub(super) fn excludes_extra(&self, extra: &str) -> bool {
-        self.without_extras.iter().any(|own| PackageName::python(own) == PackageName::python(extra))
+    pub(super) fn excludes_extra(&self, extra: &PackageName) -> bool {
+        self.without_extras.contains(extra)
     }
 
     /// Whether the main dependencies of the project are installed.

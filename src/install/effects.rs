@@ -92,7 +92,7 @@ pub struct RequirementFile {
     /// Whether it only constrains versions.
     pub constraint: bool,
     /// The requested extras of a project.
-    pub extras: Vec<String>,
+    pub extras: Vec<PackageName>,
     /// Where it is written.
     pub span: Span,
     /// Why the file was not read; `None` before it is read.

@@ -9,7 +9,7 @@ use crate::install::package_index::IndexOptions;
 use crate::install::{project_tools, pyproject};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::package::PackageVersion;
+use crate::model::package::{PackageName, PackageVersion};
 
 /// Options of these tools that take a value and select no package.
 const OPTIONS_WITH_VALUE: &[&str] = &[
@@ -135,7 +135,7 @@ fn compiled_requirements(words: &[Word], around: &CommandContext<'_>) -> Result<
             "--all-extras" => parts.all_extras = true,
             "--extra" | "--group" => {
                 let value = value.or_else(|| rest.next().and_then(Word::known)).unwrap_or_default();
-                parts.extras.extend(value.split(',').map(str::to_owned));
+                parts.extras.extend(value.split(',').map(PackageName::python));
             }
             "-i" | "--index-url" | "--extra-index-url" | "--find-links" | "--index" | "--default-index"
             | "--torch-backend" => {

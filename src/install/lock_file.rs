@@ -90,7 +90,7 @@ fn required_python(root: &TomlTable) -> Option<VersionRange> {
     let target = || targets.first().filter(|_| targets.len() == 1).and_then(|one| text_at(one, &["requires_python"]));
     match parse_poetry_range(text_at(root, &["metadata", "python-versions"]).or_else(target)?) {
         PackageVersion::Range(range) => Some(range).filter(|range| !range.is_any()),
-        PackageVersion::Exact(version) => Some(VersionRange::from(format!("=={version}"))),
+        PackageVersion::Exact(version) => Some(VersionRange::exactly(&version)),
         PackageVersion::Unresolved(_) => None,
     }
 }
@@ -461,7 +461,7 @@ fn selected_packages(root: &TomlTable, asking: &UvLockSelection<'_>, opened: &Op
     let used = packages.iter().enumerate().filter(used);
     let mut found =
         merge_duplicates(used.filter_map(|(_, package)| locked_package(package, opened, asking.knowledge)).collect());
-    found.retain(|install| !parts.passed_over.iter().any(|name| PackageName::python(name) == install.requirement.name));
+    found.retain(|install| !parts.passed_over.contains(&install.requirement.name));
     found
 }
 
@@ -478,9 +478,9 @@ fn installed_members<'a>(members: &[&'a TomlTable], parts: &DependencySelection)
     };
     let root = || those(&|member| member_path(member) == Some("."));
     match &parts.members {
-        WorkspaceMembers::One(name) => those(&|member| {
-            text_at(member, &["name"]).is_some_and(|own| PackageName::python(own) == PackageName::python(name))
-        }),
+        WorkspaceMembers::One(name) => {
+            those(&|member| text_at(member, &["name"]).is_some_and(|own| PackageName::python(own) == *name))
+        }
         WorkspaceMembers::Root if !root().is_empty() => root(),
         WorkspaceMembers::Root | WorkspaceMembers::All => members.to_vec(),
     }
@@ -495,7 +495,7 @@ fn member_dependencies<'a>(package: &'a TomlTable, parts: &DependencySelection) 
         match value.get_ref().as_table() {
             Some(table) => {
                 let is_selected =
-                    |name: &str| if groups { parts.includes_uv_group(name) } else { is_selected_extra(name, parts) };
+                    |name: &str| if groups { parts.includes_uv_group(name) } else { parts.includes_extra(name) };
                 let lists = table.iter().filter(|(name, _)| is_selected(name.get_ref()));
                 found.extend(
                     lists
@@ -507,12 +507,6 @@ fn member_dependencies<'a>(package: &'a TomlTable, parts: &DependencySelection) 
         }
     }
     found
-}
-
-/// Whether an extra is selected.
-fn is_selected_extra(name: &str, parts: &DependencySelection) -> bool {
-    (parts.all_extras && !parts.excludes_extra(name))
-        || parts.extras.iter().any(|own| PackageName::python(own) == PackageName::python(name))
 }
 
 /// Returns a dependency; `None` if its marker cannot hold.
@@ -567,7 +561,7 @@ fn is_conflict_installed(name: &str, parts: &DependencySelection) -> Option<bool
     let (length, rest) = rest.split_once('-')?;
     let own = rest.get(length.parse().ok()?..)?.strip_prefix('-')?;
     match kind {
-        "extra" => Some(is_selected_extra(own, parts)),
+        "extra" => Some(parts.includes_extra(own)),
         "group" => Some(parts.includes_uv_group(own)),
         _ => None,
     }
@@ -579,7 +573,7 @@ mod poetry_tests {
 
     #[test]
     fn extras_in_markers_are_resolved_by_the_selection() {
-        let parts = DependencySelection { extras: vec!["gpu".to_owned()], ..DependencySelection::default() };
+        let parts = DependencySelection { extras: vec![PackageName::python("gpu")], ..DependencySelection::default() };
         for (marker, expected) in [
             ("extra == \"gpu\"", "os_name == \"posix\""),
             ("extra == \"cpu\"", "os_name == \"none\""),
@@ -645,7 +639,7 @@ mod uv_tests {
 
     #[test]
     fn conflicting_extras_are_resolved_by_the_selection() {
-        let parts = DependencySelection { extras: vec!["gpu".to_owned()], ..DependencySelection::default() };
+        let parts = DependencySelection { extras: vec![PackageName::python("gpu")], ..DependencySelection::default() };
         for (marker, expected) in [
             ("extra == 'extra-3-app-gpu'", "os_name == 'posix'"),
             ("extra != 'extra-3-app-gpu'", "os_name != 'posix'"),

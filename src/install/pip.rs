@@ -260,7 +260,7 @@ fn read_words(
 ) {
     let PipCommand { verb, uv, command, around } = pip_command;
     let mut rest = words.iter().peekable();
-    let mut extras: Vec<String> = Vec::new();
+    let mut extras: Vec<PackageName> = Vec::new();
     let from = found.files.len();
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else {
@@ -335,8 +335,8 @@ fn read_words(
                 indexes.ways.upgrade |= concerns && !reinstalls;
                 indexes.ways.reinstall |= concerns && reinstalls;
             }
-            "--extra" | "--group" => extras.extend(value(inline).map(|(name, _)| PackageName::python(&name).into())),
-            "--all-extras" => extras.push("*".to_owned()),
+            "--extra" | "--group" => extras.extend(value(inline).map(|(name, _)| PackageName::python(&name))),
+            "--all-extras" => extras.push(PackageName::python("*")),
             _ if !apply_index_option(name, || given(inline), indexes)
                 && inline.is_none()
                 && OPTIONS_WITH_VALUE.contains(&name)
@@ -396,12 +396,8 @@ fn add_project(path: &str, span: Span, found: &mut InstallEffects) {
     let (folder, extras) = path.split_once('[').map_or((path, ""), |(folder, extras)| (folder, extras));
     if folder.starts_with(['.', '/']) && !matches!(folder.rsplit('.').next(), Some("whl" | "gz" | "zip")) {
         let path = ExpandedText::literal(format!("{}/pyproject.toml", folder.trim_end_matches('/')));
-        let extras = extras
-            .trim_end()
-            .trim_end_matches(']')
-            .split(',')
-            .map(|name| PackageName::python(name.trim()).into())
-            .collect();
+        let extras =
+            extras.trim_end().trim_end_matches(']').split(',').map(|name| PackageName::python(name.trim())).collect();
         found.files.push(RequirementFile { path, constraint: false, extras, span, why: None });
     }
 }

@@ -108,15 +108,17 @@ pub(super) fn read_project(
 }
 
 /// Returns the groups that uv installs by default: those that the project names, otherwise `dev`.
-pub(super) fn uv_default_groups(opened: &OpenedFile) -> Option<Vec<String>> {
+pub(super) fn uv_default_groups(opened: &OpenedFile) -> Option<Vec<PackageName>> {
     let root = lenient_toml::parse_toml(opened);
     let root = (*root).as_ref()?;
     let named = value_at(root, &["tool", "uv", "default-groups"]).map(SpannedTomlValue::get_ref);
     let every = || table_at(root, OPTIONAL_TABLES[1]).into_iter().flat_map(TomlTable::iter).map(|(name, _)| name);
     Some(match named.map(|named| (named.as_str(), named.as_array())) {
-        Some((Some("all"), _)) => every().map(|name| name.get_ref().clone()).collect(),
-        Some((_, Some(list))) => list.iter().filter_map(|one| one.get_ref().as_str()).map(str::to_owned).collect(),
-        _ => vec!["dev".to_owned()],
+        Some((Some("all"), _)) => every().map(|name| PackageName::python(name.get_ref())).collect(),
+        Some((_, Some(list))) => {
+            list.iter().filter_map(|one| one.get_ref().as_str()).map(PackageName::python).collect()
+        }
+        _ => vec![PackageName::python("dev")],
     })
 }
 
@@ -173,7 +175,7 @@ fn selected_extras_and_groups(
     around: &CommandContext<'_>,
 ) -> BTreeSet<PackageName> {
     let selected = parts.extras.iter().chain(&parts.groups).chain(&parts.only);
-    let mut open: Vec<PackageName> = selected.map(|name| PackageName::python(name)).collect();
+    let mut open: Vec<PackageName> = selected.cloned().collect();
     if parts.default_groups.is_some() || parts.all_groups {
         let groups = table_at(root, OPTIONAL_TABLES[1]).into_iter().flat_map(TomlTable::iter);
         let groups = groups.map(|(name, _)| name.get_ref().as_ref()).filter(|name| parts.includes_uv_group(name));
@@ -212,11 +214,10 @@ fn optional_dependencies<'t>(root: &'t TomlTable, names: &BTreeSet<PackageName>)
 /// Whether one of the selected extras of poetry lists a distribution.
 fn is_in_extra(root: &TomlTable, names: &BTreeSet<PackageName>, distribution: &str) -> bool {
     let Some(extras) = table_at(root, &["tool", "poetry", "extras"]) else { return false };
+    let distribution = PackageName::python(distribution);
     let lists = |list: &SpannedTomlValue| {
         let mut list = list.get_ref().as_array().into_iter().flat_map(|list| list.iter());
-        list.any(|one| {
-            one.get_ref().as_str().is_some_and(|name| PackageName::python(name) == PackageName::python(distribution))
-        })
+        list.any(|one| one.get_ref().as_str().is_some_and(|name| PackageName::python(name) == distribution))
     };
     extras.iter().any(|(name, list)| names.contains(&PackageName::python(name.get_ref())) && lists(list))
 }

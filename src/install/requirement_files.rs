@@ -15,7 +15,7 @@ use crate::install::requirement::{
 };
 use crate::install::{pyproject, setuptools};
 use crate::model::cause::Cause;
-use crate::model::package::PackageVersion;
+use crate::model::package::{PackageName, PackageVersion};
 use crate::text::source::Span;
 
 /// One logical line of a requirement file: continuation lines joined, without comments.
@@ -140,7 +140,7 @@ fn parse_option(body: &str) -> (String, Option<String>) {
 }
 
 /// Function that reads the requirements in a file of setuptools.
-type SetupReader = fn(&OpenedFile, &[String], &CommandContext<'_>) -> setuptools::SetupRequirements;
+type SetupReader = fn(&OpenedFile, &[PackageName], &CommandContext<'_>) -> setuptools::SetupRequirements;
 
 /// Maximum depth of nested includes.
 const MAX_DEPTH: usize = 8;
@@ -201,7 +201,7 @@ impl RequirementFileReader<'_, '_> {
         match self.open_file(folder, &file, depth) {
             Ok(Some(opened)) if opened.path.ends_with("pyproject.toml") => {
                 if pyproject::declares_dependencies(&opened) {
-                    let all_extras = file.extras.iter().any(|one| one == "*");
+                    let all_extras = file.extras.iter().any(|one| *one == "*");
                     let parts =
                         DependencySelection { all_extras, extras: file.extras, ..DependencySelection::default() };
                     pyproject::read_dependencies(&opened, self.uv, &parts, self.around, self.indexes, self.found);

@@ -1,6 +1,5 @@
 //! Reads `setup.cfg` and `setup.py`: requirements that are written as literals. Python itself is not run.
 
-use crate::model::package::PackageName;
 use std::ops::Range;
 
 use crate::install::context::{CommandContext, OpenedFile};
@@ -8,6 +7,7 @@ use crate::install::effects::PackageInstall;
 use crate::install::marker::evaluate_marker;
 use crate::install::requirement::{parse_requirement, set_source};
 use crate::model::cause::Cause;
+use crate::model::package::PackageName;
 
 /// The name of an extra, and where the strings of its list are written.
 type ExtraRequirements<'t> = (&'t str, Vec<Range<usize>>);
@@ -16,12 +16,17 @@ type ExtraRequirements<'t> = (&'t str, Vec<Range<usize>>);
 pub(super) type SetupRequirements = Result<Vec<PackageInstall>, Cause>;
 
 /// Whether an extra is among the requested ones; `*` requests all.
-fn is_requested_extra(extra: &str, extras: &[String]) -> bool {
-    extras.iter().any(|own| own == "*" || PackageName::python(own) == PackageName::python(extra))
+fn is_requested_extra(extra: &str, extras: &[PackageName]) -> bool {
+    let extra = PackageName::python(extra);
+    extras.iter().any(|own| *own == "*" || *own == extra)
 }
 
 /// Reads `install_requires` below `[options]`, and the requested extras below `[options.extras_require]`.
-pub(super) fn read_setup_cfg(opened: &OpenedFile, extras: &[String], around: &CommandContext<'_>) -> SetupRequirements {
+pub(super) fn read_setup_cfg(
+    opened: &OpenedFile,
+    extras: &[PackageName],
+    around: &CommandContext<'_>,
+) -> SetupRequirements {
     let (mut section, mut listed, mut at) = (String::new(), false, 0);
     let mut found = Vec::new();
     for raw in opened.text.text().split_inclusive('\n') {
@@ -60,9 +65,13 @@ pub(super) fn read_setup_cfg(opened: &OpenedFile, extras: &[String], around: &Co
 }
 
 /// Reads `install_requires=[…]` and `extras_require={…}` of a call, or the lists assigned to these names before it.
-pub(super) fn read_setup_py(opened: &OpenedFile, extras: &[String], around: &CommandContext<'_>) -> SetupRequirements {
+pub(super) fn read_setup_py(
+    opened: &OpenedFile,
+    extras: &[PackageName],
+    around: &CommandContext<'_>,
+) -> SetupRequirements {
     let mut found = read_install_requires(opened, around)?;
-    if !extras.iter().all(String::is_empty) {
+    if !extras.iter().all(|extra| extra.is_empty()) {
         let text = opened.text.text();
         let mut assignments = assignment_positions(text, "extras_require");
         let (Some(at), None) = (assignments.next(), assignments.next()) else {

@@ -35,4 +35,4 @@ pub use merged_layers::{ImageEntry, MergedLayers};
 pub use walk::read_layer;
 
 /// The version of the data that is extracted from a layer. Cached results of another version are invalid.
-pub const EXTRACTOR_VERSION: u32 = 6;
+pub const EXTRACTOR_VERSION: u32 = 7;

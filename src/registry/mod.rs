@@ -46,4 +46,4 @@ pub use platform::{Platform, PlatformParseError};
 pub use pull_error::{ConnectionFault, PullError, PullLocation, PullProblem};
 pub use pull_options::{CertificateFile, PullEnvironment, PullLimits, PullOptions, RegistryAccess, RegistryLogin};
 pub use puller::{LayerBlobs, OpenedImages, Puller};
-pub use sbom::{ImageSbom, SbomPackage};
+pub use sbom::ImageSbom;

@@ -7,6 +7,7 @@ use std::{fmt, io};
 use serde::de::{Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use crate::model::package::{Distribution, PackageManager};
 use crate::registry::content_digest::Sha256Reader;
 use crate::registry::image::{Layer, PulledImage};
 use crate::registry::image_resolution::ImageStore;
@@ -28,18 +29,7 @@ pub struct ImageSbom {
     /// Digest of the SBOM.
     pub digest: String,
     /// The packages in the order of the SBOM.
-    pub packages: Vec<SbomPackage>,
-}
-
-/// One package of an SBOM.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SbomPackage {
-    /// Name, as written.
-    pub name: String,
-    /// Version, as written; empty where there is none.
-    pub version: String,
-    /// Package URL, where there is one.
-    pub purl: Option<String>,
+    pub packages: Vec<Distribution>,
 }
 
 /// Finds the SBOM of an image; `None` if it has none.
@@ -117,14 +107,11 @@ pub(crate) fn read_sbom(layer: &Layer, from: impl Read) -> Result<ImageSbom, Pul
     let mut packages = Vec::new();
     let listed = document.packages().ok_or_else(|| fail("it has neither packages nor components".into()))?;
     for package in listed {
-        let claim = package.into_package();
-        text += claim.name.len() + claim.version.len() + claim.purl.as_ref().map_or(0, String::len);
+        text += package.text_length();
         if text > MAX_TEXT_BYTES || packages.len() >= MAX_PACKAGES {
             return Err(fail("it has too many packages".into()));
         }
-        if !claim.name.is_empty() {
-            packages.push(claim);
-        }
+        packages.extend(package.distribution());
     }
     Ok(ImageSbom { digest: layer.digest.clone(), packages })
 }
@@ -176,15 +163,34 @@ struct ExternalRef {
 }
 
 impl SbomEntry {
-    /// Converts the entry into a package.
-    fn into_package(self) -> SbomPackage {
-        let is_purl = |of: &ExternalRef| of.reference_type.as_deref() == Some("purl");
-        let listed = self.external_refs.0.into_iter().find(is_purl).and_then(|of| of.reference_locator);
-        SbomPackage {
-            name: self.name.unwrap_or_default(),
-            version: self.version_info.or(self.version).unwrap_or_default(),
-            purl: self.purl.or(listed),
-        }
+    /// Returns the total length of the name, the version and the package URL.
+    fn text_length(&self) -> usize {
+        [self.name.as_deref(), self.version(), self.purl()].into_iter().flatten().map(str::len).sum()
+    }
+
+    /// Returns the package that the entry lists; its manager follows from its package URL: `pkg:pypi/torch@2.6.0`,
+    /// `pkg:deb/ubuntu/libc6@2.35`. `None` for an entry without a name.
+    fn distribution(&self) -> Option<Distribution> {
+        let name = self.name.as_deref().filter(|name| !name.is_empty())?;
+        let purl = self.purl().and_then(|purl| purl.strip_prefix("pkg:")?.split_once('/'));
+        let manager = match purl.map(|(kind, _)| kind) {
+            Some("conda") => PackageManager::Conda,
+            Some("deb" | "rpm" | "apk" | "alpm") => PackageManager::System,
+            _ => PackageManager::Pip,
+        };
+        Some(Distribution::new(manager, name, self.version().unwrap_or_default()))
+    }
+
+    /// Returns the version as written.
+    fn version(&self) -> Option<&str> {
+        self.version_info.as_deref().or(self.version.as_deref())
+    }
+
+    /// Returns the package URL.
+    fn purl(&self) -> Option<&str> {
+        let is_purl = |of: &&ExternalRef| of.reference_type.as_deref() == Some("purl");
+        let listed = || self.external_refs.0.iter().find(is_purl)?.reference_locator.as_deref();
+        self.purl.as_deref().or_else(listed)
     }
 }
 
@@ -233,22 +239,35 @@ mod tests {
     use crate::registry::content_digest::sha256;
 
     /// Parses the packages of an SBOM with a matching digest.
-    fn parse_packages(text: &str) -> Result<Vec<(String, String, Option<String>)>, PullProblem> {
+    fn parse_packages(text: &str) -> Result<Vec<Distribution>, PullProblem> {
         let layer = Layer { digest: sha256(text.as_bytes()), size: text.len() as u64, ..Layer::default() };
-        let claims = read_sbom(&layer, text.as_bytes())?;
-        Ok(claims.packages.into_iter().map(|claim| (claim.name, claim.version, claim.purl)).collect())
+        Ok(read_sbom(&layer, text.as_bytes())?.packages)
     }
 
     #[test]
     fn both_formats_are_read_directly_and_in_a_statement() {
-        let spdx = r#"{"packages":[{"name":"torch","versionInfo":"2.6.0","externalRefs":[
+        let spdx = r#"{"packages":[{"name":"pytorch","versionInfo":"2.6.0","externalRefs":[
             {"referenceType":"cpe23Type","referenceLocator":"cpe"},
-            {"referenceType":"purl","referenceLocator":"pkg:pypi/torch@2.6.0"}]},{"versionInfo":"1"}],"files":[{}]}"#;
-        let expected = [("torch".to_owned(), "2.6.0".to_owned(), Some("pkg:pypi/torch@2.6.0".to_owned()))];
+            {"referenceType":"purl","referenceLocator":"pkg:conda/pytorch@2.6.0"}]},{"versionInfo":"1"}],"files":[{}]}"#;
+        let expected = [Distribution::new(PackageManager::Conda, "pytorch", "2.6.0")];
         assert_eq!(parse_packages(spdx).expect("SPDX"), expected);
         assert_eq!(parse_packages(&format!(r#"{{"_type":"x","predicate":{spdx}}}"#)).expect("a statement"), expected);
-        let cyclone = r#"{"components":[{"name":"torch","version":"2.6.0","purl":"pkg:pypi/torch@2.6.0"}]}"#;
+        let cyclone = r#"{"components":[{"name":"pytorch","version":"2.6.0","purl":"pkg:conda/pytorch@2.6.0"}]}"#;
         assert_eq!(parse_packages(cyclone).expect("CycloneDX"), expected);
+    }
+
+    #[test]
+    fn the_manager_follows_from_the_address() {
+        let of = |name: &str, purl: Option<&str>| {
+            let entry = SbomEntry { name: Some(name.to_owned()), purl: purl.map(str::to_owned), ..Default::default() };
+            let package = entry.distribution().expect("a package");
+            format!("{} {}", package.manager, package.name)
+        };
+        assert_eq!(of("PyTorch_Lightning", Some("pkg:pypi/pytorch-lightning@2")), "pip pytorch-lightning");
+        assert_eq!(of("pytorch", Some("pkg:conda/pytorch@2.1")), "conda pytorch");
+        assert_eq!(of("cuda-compat-12-4", Some("pkg:deb/ubuntu/cuda-compat-12-4@550")), "apt cuda-compat-12-4");
+        assert_eq!(of("torch", None), "pip torch");
+        assert_eq!(of("torch", Some("pkg:")), "pip torch");
     }
 
     #[test]

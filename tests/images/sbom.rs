@@ -24,7 +24,7 @@ fn claims(text: &str) -> Vec<Result<Option<ImageSbom>, PullError>> {
 
 fn names(claims: &Result<Option<ImageSbom>, PullError>) -> Option<Vec<String>> {
     let claims = claims.as_ref().unwrap_or_else(|error| panic!("{error}"));
-    claims.as_ref().map(|claims| claims.packages.iter().map(|claim| claim.name.clone()).collect())
+    claims.as_ref().map(|claims| claims.packages.iter().map(|claim| claim.name.to_string()).collect())
 }
 
 /// The descriptor of a manifest with one list of packages.

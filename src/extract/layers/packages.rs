@@ -7,14 +7,12 @@ use crate::cuda::is_at_or_below;
 use crate::extract::layers::entrypoint_python::EntrypointPython;
 use crate::extract::layers::layer_scan::{LayerScan, is_same_version};
 use crate::knowledge::Knowledge;
-use crate::layer::installed::{
-    FileEvidence, GpuBackend, InstalledPackage, PackageDirectory, RecordLocation, locate_record,
-};
+use crate::layer::installed::{FileEvidence, GpuBackend, PackageDirectory, RecordLocation, locate_record};
 use crate::layer::{EntryKind, ImageEntry, LayerSummary, MergedLayers, installed};
 use crate::model::cause::Cause;
 use crate::model::fact::{FactKey, PrintedValue};
 use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, public_version,
+    Distribution, ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion,
 };
 
 /// Maximum number of system packages that are recorded: NVIDIA's own repository has fewer names for one system.
@@ -29,9 +27,9 @@ const MAX_RECORDS: usize = 8;
 /// A Python distribution or conda package in one folder.
 struct SitePackage<'a> {
     site: PackageDirectory,
-    version: String,
+    version: Option<ExactVersion>,
     /// Versions that other records in the same folder say.
-    others: Vec<String>,
+    others: Vec<ExactVersion>,
     /// What it was built for.
     variant: Option<String>,
     /// Whether a record of it names no build: no index of builds had it under this name.
@@ -50,7 +48,7 @@ fn has_only_metadata(tree: &MergedLayers, folder: &str) -> bool {
 }
 
 /// Packages by manager and name, then by folder.
-type SitePackagesByName<'a> = BTreeMap<(installed::PackageDatabase, String), BTreeMap<String, SitePackage<'a>>>;
+type SitePackagesByName<'a> = BTreeMap<(PackageManager, PackageName), BTreeMap<String, SitePackage<'a>>>;
 /// Contents of build files, with the folders that they lie in.
 type BuildRecords<'a> = Vec<(PackageDirectory, &'a FileEvidence, ImageEntry<'a>)>;
 
@@ -95,7 +93,7 @@ impl LayerScan<'_> {
         }
         apply_build_files(&mut found, &built);
         for (name, folder, url) in editable {
-            if let Some(sites) = found.get_mut(&(installed::PackageDatabase::Python, name)) {
+            if let Some(sites) = found.get_mut(&(PackageManager::Pip, name)) {
                 apply_editable_sources(sites, &folder, url);
             }
         }
@@ -103,11 +101,11 @@ impl LayerScan<'_> {
             // A build of conda for CUDA concerns a GPU whatever it is a build of.
             let for_cuda =
                 |one: &SitePackage<'_>| one.variant.as_deref().is_some_and(|variant| variant.starts_with("cu"));
-            let of_conda = manager == installed::PackageDatabase::Conda && sites.values().any(for_cuda);
+            let of_conda = manager == PackageManager::Conda && sites.values().any(for_cuda);
             if !of_conda && !is_gpu_relevant(&name) {
                 continue;
             }
-            if manager == installed::PackageDatabase::Python {
+            if manager == PackageManager::Pip {
                 sites.retain(|folder, one| one.site.prefix != *folder || !has_only_metadata(tree, folder));
             }
             let counting = python.first_searched_sites(sites.values().map(|one| &one.site));
@@ -116,18 +114,16 @@ impl LayerScan<'_> {
             let differs = those.iter().find(|one| one.version != first.version || one.variant != first.variant);
             let open = differs.map(|other| Cause::SeveralEnvironments {
                 name: name.as_str().into(),
-                version: first.version.as_str().into(),
+                version: version_text(first.version.as_ref()).into(),
                 folder: first.site.folder.as_str().into(),
-                other: other.version.as_str().into(),
+                other: version_text(other.version.as_ref()).into(),
                 elsewhere: other.site.folder.as_str().into(),
             });
-            let manager =
-                if manager == installed::PackageDatabase::Conda { PackageManager::Conda } else { PackageManager::Pip };
             let of_all = those.iter().all(|one| one.variant == first.variant);
             if open.is_some() && manager == PackageManager::Pip {
                 let own = Knowledge::built_in().framework(&name).map(|row| row.component.to_owned());
                 let folders = those.iter().map(|one| one.site.folder.clone());
-                self.several.entry(own.unwrap_or_else(|| name.clone())).or_default().extend(folders);
+                self.several.entry(own.unwrap_or_else(|| name.to_string())).or_default().extend(folders);
             }
             let package = self.observe_site_package(manager, &name, first, open, of_all);
             order.push((first.placed.layer, package));
@@ -147,20 +143,20 @@ impl LayerScan<'_> {
     fn observe_site_package(
         &mut self,
         manager: PackageManager,
-        name: &str,
+        name: &PackageName,
         found: &SitePackage<'_>,
         open: Option<Cause>,
         of_all: bool,
     ) -> ObservedPackage {
         let hidden = self.hidden_reason(found.placed.layer);
-        let fact = self.add_fact(FactKey::Package, name, PrintedValue::Text(found.version.clone()), found.placed);
-        let mut package =
-            ObservedPackage::new(manager, PackageName::new(manager, name), package_version(&found.version), fact);
+        let text = PrintedValue::Text(version_text(found.version.as_ref()).to_owned());
+        let fact = self.add_fact(FactKey::Package, name, text, found.placed);
+        let mut package = ObservedPackage::new(manager, name.clone(), package_version(found.version.clone()), fact);
         if let Some(variant) = found.variant.as_ref().filter(|_| of_all && hidden.is_none()) {
             package.variant = Some(variant.clone());
             if found.plain && variant == CPU_VARIANT {
                 // Whether somebody chose it, its name does not say: that may be all that an index has.
-                package.requirement.version = package_version(public_version(&found.version));
+                package.requirement.version = package_version(found.version.as_ref().map(ExactVersion::without_local));
             } else {
                 package.requirement.indexes = IndexSelection::Only(variant.clone());
             }
@@ -176,7 +172,7 @@ impl LayerScan<'_> {
         list: &[FileEvidence],
         order: &mut Vec<(usize, ObservedPackage)>,
     ) {
-        let mut relevant: BTreeSet<&InstalledPackage> = BTreeSet::new();
+        let mut relevant: BTreeSet<&Distribution> = BTreeSet::new();
         for one in list {
             let package = match one {
                 FileEvidence::Package(package) => package,
@@ -199,16 +195,13 @@ impl LayerScan<'_> {
                 &format!("the image contains more than {MAX_SYSTEM_PACKAGES} packages that concern a GPU"),
             );
         }
-        let relevant: BTreeSet<&InstalledPackage> = relevant.into_iter().take(room).collect();
+        let relevant: BTreeSet<&Distribution> = relevant.into_iter().take(room).collect();
         for (package, layer) in installed_since(self.tree.layers(), placed, relevant) {
             let at = ImageEntry { layer, ..placed };
-            let fact = self.add_fact(FactKey::Package, &package.name, PrintedValue::Text(package.version.clone()), at);
-            let mut seen = ObservedPackage::new(
-                PackageManager::System,
-                PackageName::system(&package.name),
-                package_version(&package.version),
-                fact,
-            );
+            let Distribution { manager, name, version, .. } = package;
+            let text = PrintedValue::Text(version_text(version.as_ref()).to_owned());
+            let fact = self.add_fact(FactKey::Package, name, text, at);
+            let mut seen = ObservedPackage::new(*manager, name.clone(), package_version(version.clone()), fact);
             seen.conditional = self.hidden_reason(placed.layer);
             order.push((layer, seen));
         }
@@ -219,9 +212,9 @@ impl LayerScan<'_> {
 fn installed_since<'a>(
     layers: &[Arc<LayerSummary>],
     placed: ImageEntry<'_>,
-    mut left: BTreeSet<&'a InstalledPackage>,
-) -> BTreeMap<&'a InstalledPackage, usize> {
-    let mut found: BTreeMap<&InstalledPackage, usize> = left.iter().map(|package| (*package, placed.layer)).collect();
+    mut left: BTreeSet<&'a Distribution>,
+) -> BTreeMap<&'a Distribution, usize> {
+    let mut found: BTreeMap<&Distribution, usize> = left.iter().map(|package| (*package, placed.layer)).collect();
     for (index, layer) in layers.iter().enumerate().take(placed.layer + 1).rev() {
         match layer.entries.get(placed.path).map(|entry| &entry.kind) {
             Some(EntryKind::Read(list)) => {
@@ -240,9 +233,14 @@ fn installed_since<'a>(
     found
 }
 
-/// Converts a version text into a package version; an empty text is an open version.
-fn package_version(version: &str) -> PackageVersion {
-    if version.is_empty() { PackageVersion::any() } else { PackageVersion::exact(version) }
+/// Returns the version of an installed package; an unknown one may be any.
+fn package_version(version: Option<ExactVersion>) -> PackageVersion {
+    version.map_or_else(PackageVersion::any, PackageVersion::Exact)
+}
+
+/// Returns a version as written; an empty text for an unknown one.
+fn version_text(version: Option<&ExactVersion>) -> &str {
+    version.map_or("", ExactVersion::as_str)
 }
 
 /// Whether a path is that of a package database, and no other file that the system has once.
@@ -253,13 +251,13 @@ fn is_package_database(path: &str) -> bool {
 /// Adds a record of a distribution; the first record with a version wins.
 fn add_record<'a>(
     found: &mut SitePackagesByName<'a>,
-    package: &InstalledPackage,
+    package: &Distribution,
     site: &PackageDirectory,
     placed: ImageEntry<'a>,
 ) {
     let sites = found.entry((package.manager, package.name.clone())).or_default();
     let new = || {
-        let (version, plain) = (package.version.clone(), has_no_build_tag(&package.version));
+        let (version, plain) = (package.version.clone(), has_no_build_tag(package.version.as_ref()));
         let variant =
             package.build.as_deref().and_then(installed::gpu_backend_of_conda_build).as_ref().and_then(variant_tag);
         // What a build string of conda says, conda's solver or somebody chose.
@@ -267,10 +265,10 @@ fn add_record<'a>(
         SitePackage { site: site.clone(), version, others: Vec::new(), variant, plain, placed }
     };
     let one = sites.entry(site.folder.clone()).or_insert_with(new);
-    if one.version.is_empty() {
+    if one.version.is_none() {
         *one = new();
     } else if one.version != package.version && one.others.len() < MAX_RECORDS {
-        one.others.push(package.version.clone());
+        one.others.extend(package.version.clone());
     }
 }
 
@@ -281,17 +279,16 @@ fn apply_build_files<'a>(found: &mut SitePackagesByName<'a>, built: &BuildRecord
         let variant = gpu.as_ref().and_then(variant_tag);
         // `cupy` says what `cupy-cuda12x` was built with.
         let of = |name: &str| {
-            name == package || name.strip_prefix(package.as_str()).is_some_and(|rest| rest.starts_with('-'))
+            name == package.as_str() || name.strip_prefix(package.as_str()).is_some_and(|rest| rest.starts_with('-'))
         };
-        let named =
-            found.iter_mut().filter(|((manager, name), _)| *manager == installed::PackageDatabase::Python && of(name));
+        let named = found.iter_mut().filter(|((manager, name), _)| *manager == PackageManager::Pip && of(name));
         let mut those: Vec<&mut SitePackage<'a>> = named.filter_map(|(_, sites)| sites.get_mut(&site.folder)).collect();
         for one in &mut those {
             // A leftover of another version would say nothing of it.
-            let plain = version.as_deref().map(public_version);
-            let mut own = std::iter::once(&one.version).chain(&one.others).map(|own| public_version(own));
+            let plain = version.as_ref().map(ExactVersion::public);
+            let mut own = one.version.iter().chain(&one.others).map(ExactVersion::public);
             if plain.is_none_or(|plain| own.any(|own| is_same_version(plain, own))) {
-                one.version = version.clone().unwrap_or_else(|| one.version.clone());
+                one.version = version.clone().or_else(|| one.version.take());
                 one.variant.clone_from(&variant);
                 one.placed = *placed;
             }
@@ -299,9 +296,9 @@ fn apply_build_files<'a>(found: &mut SitePackagesByName<'a>, built: &BuildRecord
         if those.is_empty()
             && let Some(version) = version
         {
-            let (version, plain) = (version.clone(), has_no_build_tag(version));
+            let (version, plain) = (Some(version.clone()), has_no_build_tag(Some(version)));
             let one = SitePackage { site: site.clone(), version, others: Vec::new(), variant, plain, placed: *placed };
-            let sites = found.entry((installed::PackageDatabase::Python, package.clone())).or_default();
+            let sites = found.entry((PackageManager::Pip, package.clone())).or_default();
             sites.insert(site.folder.clone(), one);
         }
     }
@@ -318,14 +315,14 @@ fn apply_editable_sources(sites: &mut BTreeMap<String, SitePackage<'_>>, folder:
     let Some(source) = sites.remove(&at) else { return };
     if let Some(record) = sites.get_mut(folder) {
         let site = record.site.clone();
-        let version = if source.version.is_empty() { record.version.clone() } else { source.version };
+        let version = source.version.or_else(|| record.version.clone());
         *record = SitePackage { site, version, ..source };
     }
 }
 
 /// Whether a version has no local build tag.
-fn has_no_build_tag(version: &str) -> bool {
-    !version.is_empty() && !version.contains('+')
+fn has_no_build_tag(version: Option<&ExactVersion>) -> bool {
+    version.is_some_and(|version| version.local().is_none())
 }
 
 /// Returns the variant tag of a build: `cu124` for 12.4; `None` if only the major version is known.

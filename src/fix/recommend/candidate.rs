@@ -110,10 +110,12 @@ fn shell_quote(spec: &str) -> String {
 mod tests {
     use super::*;
     use crate::fix::recommend::base_image::BaseImageKind;
+    use crate::model::package::PackageName;
 
     fn choice(name: &'static str, spec: &str, page: Option<&str>) -> CandidateRelease {
         CandidateRelease {
-            name: name.to_owned(),
+            name: PackageName::python(name),
+            extras: Vec::new(),
             code: name,
             version: "1",
             build: None,

@@ -191,14 +191,16 @@ mod tests {
     use crate::fix::recommend::candidate::GpuEnvironment;
     use crate::fix::recommend::release::CandidateRelease;
     use crate::model::outcome::Outcome;
+    use crate::model::package::PackageName;
 
     const NATIVE: CandidateResult = CandidateResult::Starts { route: StartRoute::Native, uninspected: false };
     const JIT: CandidateResult = CandidateResult::Starts { route: StartRoute::Jit, uninspected: false };
     const UNINSPECTED: CandidateResult = CandidateResult::Starts { route: StartRoute::Native, uninspected: true };
 
     fn choice(version: &'static str) -> CandidateRelease {
-        let (name, spec) = ("a".to_owned(), format!("a=={version}"));
-        CandidateRelease { name, code: "a", version, build: None, spec, page: None, cuda: None, within: None }
+        let (name, spec) = (PackageName::python("a"), format!("a=={version}"));
+        let (extras, build, page) = (Vec::new(), None, None);
+        CandidateRelease { name, extras, code: "a", version, build, spec, page, cuda: None, within: None }
     }
 
     fn tried<'a>(

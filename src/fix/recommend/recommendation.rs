@@ -93,7 +93,7 @@ fn find_smallest_drivers(winners: &mut [TestedCandidate<'_>], place: &TestPools<
 fn report_combination(rank: usize, one: &TestedCandidate<'_>, names: &[String], place: &TestPools<'_>) -> Combination {
     let CandidateImage { choices, base, .. } = &one.candidate;
     let package = |choice: &&CandidateRelease| RecommendedPackage {
-        name: choice.name.clone(),
+        name: choice.name.to_string(),
         version: choice.version.to_owned(),
         build: choice.build.map(str::to_owned),
         spec: Some(choice.spec.clone()).filter(|spec| !spec.is_empty()),
@@ -240,8 +240,8 @@ pub(super) fn empty_request_message() -> String {
 /// Returns notes on packages for which the tables have only another distribution with their GPU code.
 pub(super) fn substitute_notes(requests: &[PackageRequest], all: &[Vec<CandidateRelease>]) -> Vec<String> {
     let stand_in = |(request, choices): (&PackageRequest, &Vec<CandidateRelease>)| {
-        let other = choices.iter().find(|_| choices.iter().all(|one| request.name != one.name))?;
-        let (name, own) = (&request.name, &other.name);
+        let other = choices.iter().find(|_| choices.iter().all(|one| request.requirement.name != one.name))?;
+        let (name, own) = (&request.requirement.name, &other.name);
         Some(format!(
             "for {name} the compatibility database has only {own}, which contains its native code and PTX: install {name} as well"
         ))

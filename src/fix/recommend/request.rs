@@ -2,7 +2,7 @@
 
 use crate::install::parse_requirement;
 use crate::knowledge::Knowledge;
-use crate::model::package::{PackageName, PackageVersion, VersionRange};
+use crate::model::package::{PackageVersion, Requirement, VersionRange};
 use crate::text::source::Span;
 
 /// The request as written on the command line.
@@ -20,17 +20,13 @@ pub struct RecommendRequest<'a> {
     pub jobs: usize,
 }
 
-/// A requested distribution with its requirement.
+/// A requested distribution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PackageRequest {
     /// As written.
     pub(super) text: String,
-    /// Normalised name.
-    pub(super) name: PackageName,
-    /// Requested extras.
-    pub(super) extras: Vec<PackageName>,
-    /// PEP 440 specifier; empty for any version.
-    pub(super) range: VersionRange,
+    /// What it means.
+    pub(super) requirement: Requirement,
     /// The build, such as `cu118`, if the version names it.
     pub(super) build: Option<String>,
 }
@@ -46,29 +42,18 @@ impl PackageRequest {
         if text.contains(['/', '@', ';']) {
             return Err(wrong());
         }
-        let found = parse_requirement(text, Span::default(), knowledge).ok_or_else(wrong)?;
-        let (range, build) = match found.requirement.version {
-            PackageVersion::Exact(version) => {
-                (VersionRange::from(format!("=={}", version.public())), version.local().map(str::to_owned))
-            }
-            PackageVersion::Range(range) => (range, None),
-            PackageVersion::Unresolved(_) => return Err(wrong()),
-        };
+        let requirement = parse_requirement(text, Span::default(), knowledge).ok_or_else(wrong)?.requirement;
+        let range = requirement.version.public_range().ok_or_else(wrong)?;
         if !range.is_valid() {
             return Err(format!("`{text}`: `{range}` is not a version range; write one such as >=2.4,<3"));
         }
-        Ok(Self {
-            text: text.trim().to_owned(),
-            name: found.requirement.name,
-            extras: found.requirement.extras,
-            range,
-            build,
-        })
+        let build = requirement.version.local().map(str::to_owned);
+        Ok(Self { text: text.trim().to_owned(), requirement, build })
     }
 
-    /// Whether a version satisfies the specifier.
+    /// Whether a version satisfies the specifier, whatever its build.
     pub(super) fn admits(&self, version: &str) -> bool {
-        self.range.contains_text(version) == Some(true)
+        self.requirement.version.public_range().is_some_and(|range| range.contains_text(version) == Some(true))
     }
 }
 
@@ -76,7 +61,7 @@ impl PackageRequest {
 pub(super) fn merge_requests(requests: Vec<PackageRequest>) -> Result<Vec<PackageRequest>, String> {
     let mut kept: Vec<PackageRequest> = Vec::new();
     for request in requests {
-        let Some(own) = kept.iter_mut().find(|own| own.name == request.name) else {
+        let Some(own) = kept.iter_mut().find(|own| own.requirement.name == request.requirement.name) else {
             kept.push(request);
             continue;
         };
@@ -90,7 +75,10 @@ pub(super) fn merge_requests(requests: Vec<PackageRequest>) -> Result<Vec<Packag
             own.text = format!("{} {}", own.text, request.text);
         }
         own.build = own.build.take().or(request.build);
-        own.range = VersionRange::of_all([&own.range, &request.range]);
+        let (own, request) = (&mut own.requirement, request.requirement);
+        let ranges: Vec<VersionRange> =
+            [&own.version, &request.version].into_iter().filter_map(PackageVersion::public_range).collect();
+        own.version = PackageVersion::Range(VersionRange::of_all(&ranges));
         own.extras.extend(request.extras);
         own.extras.sort();
         own.extras.dedup();
@@ -127,13 +115,17 @@ pub(super) fn parse_python_version(text: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::package::PackageName;
+
+    /// Returns the name, the extras, the range and the build of a request.
+    fn parts(request: PackageRequest) -> (PackageName, Vec<PackageName>, VersionRange, Option<String>) {
+        let Requirement { name, extras, version, .. } = request.requirement;
+        (name, extras, version.public_range().expect("a range"), request.build)
+    }
 
     #[test]
     fn request_is_a_name_with_versions() {
-        let parsed = |text: &str| {
-            PackageRequest::parse(text, Knowledge::built_in())
-                .map(|request| (request.name, request.extras, request.range, request.build))
-        };
+        let parsed = |text: &str| PackageRequest::parse(text, Knowledge::built_in()).map(parts);
         let request = |name: &str, extras: &[&str], range: &str, build: Option<&str>| {
             let extras = extras.iter().map(|extra| PackageName::python(extra)).collect::<Vec<_>>();
             Ok((PackageName::python(name), extras, VersionRange::from(range), build.map(str::to_owned)))
@@ -152,11 +144,11 @@ mod tests {
         let merged = |texts: &[&str]| {
             let requests = texts.iter().map(|text| PackageRequest::parse(text, Knowledge::built_in()).expect(text));
             merge_requests(requests.collect()).map(|kept| {
-                let describe = |request: &PackageRequest| {
-                    let build = request.build.as_deref().unwrap_or_default();
-                    format!("{}[{}]{}{build}", request.name, request.extras.join(","), request.range)
+                let describe = |request: PackageRequest| {
+                    let (name, extras, range, build) = parts(request);
+                    format!("{name}[{}]{range}{}", extras.join(","), build.unwrap_or_default())
                 };
-                kept.iter().map(describe).collect::<Vec<_>>().join(" ")
+                kept.into_iter().map(describe).collect::<Vec<_>>().join(" ")
             })
         };
         for (texts, expected) in [
@@ -165,6 +157,8 @@ mod tests {
             (&["torch>=2.4", "jax", "torch"], "torch[]>=2.4 jax[]"),
             (&["jax[cuda12]", "jax[k8s]>=0.5"], "jax[cuda12,k8s]>=0.5"),
             (&["torch==2.6.0+cu118", "torch"], "torch[]==2.6.0cu118"),
+            (&["torch==2.6.0", "torch==2.6.0+cu118", "torch>=2.4"], "torch[]==2.6.0,==2.6.0,>=2.4cu118"),
+            (&["torch==2.6.0+cu118", "torch<2.6"], "torch[]==2.6.0,<2.6cu118"),
             (&["torch", "torchvision"], "torch[] torchvision[]"),
         ] {
             assert_eq!(merged(texts).as_deref(), Ok(expected), "{texts:?}");

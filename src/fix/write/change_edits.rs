@@ -32,7 +32,10 @@ pub(in crate::fix) fn edit_variants(case: &FixContext<'_>, change: &ProposedChan
         ProposedChange::Build { .. } => package_build::build_edit_variants(case, &texts, change),
         ProposedChange::Index { .. } => unpinned_framework::index_edit_variants(case, &texts, change),
         ProposedChange::Extra { package, from, to, .. } => plain(
-            package_build::extra_edit(case, &texts, package, (from, to)).map(|edit| vec![edit]).into_iter().collect(),
+            package_build::extra_edit(case, &texts, package, (from.as_ref(), to))
+                .map(|edit| vec![edit])
+                .into_iter()
+                .collect(),
         ),
         ProposedChange::Name { from, to } => {
             plain(package_build::rename_package(case, &texts, (from, to)).into_iter().collect())

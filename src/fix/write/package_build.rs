@@ -10,7 +10,7 @@ use crate::fix::write::index_urls::{EXTRA_INDEX_OPTION, RequirementSyntax, instr
 use crate::fix::write::private_index::uses_private_index;
 use crate::fix::write::value_edits::quote_shell_word;
 use crate::fix::write::{index_urls, sole_index};
-use crate::fix::{CompanionUpdate, ProposedChange, proposed_change};
+use crate::fix::{PackageEdit, ProposedChange, proposed_change};
 use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion};
 use crate::text::source::{SourceId, Span};
 
@@ -20,9 +20,9 @@ pub(super) fn build_edit_variants(
     texts: &DockerfileTexts<'_>,
     change: &ProposedChange,
 ) -> Vec<EditVariant> {
-    let ProposedChange::Build { package, from, to, old_build, build, page, companions } = change else {
-        return Vec::new();
-    };
+    let ProposedChange::Build { package, old_build, page, companions } = change else { return Vec::new() };
+    let PackageEdit { name: package, from, to, build } = package;
+    let to = to.as_str();
     let Some(own) = last_pip_package(&case.seen, package) else { return Vec::new() };
     let spots = fact_spans(case, own.fact);
     let Some((source, word)) = spots.first().copied() else { return Vec::new() };
@@ -44,9 +44,9 @@ pub(super) fn build_edit_variants(
     };
     // Ways to write the release alone.
     let releases: Vec<Vec<SourceEdit>> = match from {
-        Some(from) if from == to => vec![Vec::new()],
+        Some(from) if from.as_str() == to => vec![Vec::new()],
         Some(from) => {
-            let ways = edit::replacement_candidates(text, &leaves, from, to).into_iter();
+            let ways = edit::replacement_candidates(text, &leaves, from.as_str(), to).into_iter();
             ways.map(|way| way.into_iter().map(edit).collect()).collect()
         }
         None => pin_requirement(text, word, package, to).into_iter().map(|one| vec![edit(one)]).collect(),
@@ -89,7 +89,7 @@ pub(super) fn build_edit_variants(
             let named = matches!(&own.requirement.indexes, IndexSelection::Beside(tags) if tags.contains(new));
             let Some(more) = more.map(|more| if named { Vec::new() } else { more }) else { return Vec::new() };
             let local = match from {
-                Some(from) => version_span(text, word, from).map(|span| (span, format!("{to}+{new}"))),
+                Some(from) => version_span(text, word, from.as_str()).map(|span| (span, format!("{to}+{new}"))),
                 None => pin_requirement(text, word, package, &format!("{to}+{new}")),
             };
             let more = [more, follower_index_edits(case, texts, own.command, page.as_deref())].concat();
@@ -137,23 +137,23 @@ pub(super) fn extra_edit(
     case: &FixContext<'_>,
     texts: &DockerfileTexts<'_>,
     name: &str,
-    (from, to): (&str, &str),
+    (from, to): (Option<&PackageName>, &str),
 ) -> Option<SourceEdit> {
     let (source, word) = fact_spans(case, last_pip_package(&case.seen, name)?.fact).into_iter().next()?;
     let style = requirement_syntax(texts, source, word)?;
     let slice = text_at(texts, (source, word));
-    if from.is_empty() {
+    let Some(from) = from else {
         let (span, replacement) =
             quote_bracket_insertion(texts, (source, word), style, extra_insertion(slice, word, name, to)?)?;
         return Some(SourceEdit { source, span, replacement });
-    }
+    };
     let open = slice.find('[')? + 1;
     let inside = slice.get(open..)?.split(']').next()?;
     let mut at = open;
     for extra in inside.split(',') {
         let start = at + extra.len() - extra.trim_start().len();
         at += extra.len() + 1;
-        if PackageName::python(extra.trim()) == from {
+        if PackageName::python(extra.trim()) == *from {
             let start = word.start + start;
             let span = Span::new(start, start + extra.trim().len());
             return Some(SourceEdit { source, span, replacement: to.to_owned() });
@@ -367,11 +367,11 @@ fn constraint_edits(case: &FixContext<'_>, command: u32, package: &str, to: &str
 fn companion_edits(
     case: &FixContext<'_>,
     texts: &DockerfileTexts<'_>,
-    companions: &[CompanionUpdate],
+    companions: &[PackageEdit],
 ) -> Option<Vec<SourceEdit>> {
     let mut edits = Vec::new();
     for one in companions {
-        let package = last_pip_package(&case.seen, &one.package)?;
+        let package = last_pip_package(&case.seen, &one.name)?;
         let (source, span) = fact_spans(case, package.fact).into_iter().next()?;
         requirement_syntax(texts, source, span)?;
         if is_direct_reference(texts, (source, span)) {
@@ -380,8 +380,10 @@ fn companion_edits(
         let text = texts.sources.get(source).text();
         let leaves = if source == texts.source { edit::value_spans(texts.dockerfile, text, span) } else { vec![span] };
         let way = match &one.from {
-            Some(from) => edit::replacement_candidates(text, &leaves, from, &one.to).into_iter().next()?,
-            None => vec![pin_requirement(text, span, &one.package, &one.to)?],
+            Some(from) => {
+                edit::replacement_candidates(text, &leaves, from.as_str(), one.to.as_str()).into_iter().next()?
+            }
+            None => vec![pin_requirement(text, span, &one.name, one.to.as_str())?],
         };
         edits.extend(way.into_iter().map(|(span, replacement)| SourceEdit { source, span, replacement }));
     }

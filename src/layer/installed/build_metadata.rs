@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::knowledge::BuildFileRow;
 use crate::layer::installed::file_kind::file_extension;
 use crate::layer::installed::{FileEvidence, GpuBackend, clean_value};
-use crate::model::package::PackageName;
+use crate::model::package::{ExactVersion, PackageName};
 
 /// A value in a build metadata file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,8 +37,7 @@ fn build_evidence(row: &BuildFileRow, get: impl Fn(&str) -> Option<MetadataValue
     };
     let set =
         |keys: &[&str]| keys.iter().any(|key| matches!(get(key), Some(MetadataValue::Text(_) | MetadataValue::True)));
-    let package =
-        text(row.name).map_or_else(|| row.distribution.to_owned(), |name| PackageName::python(&name).to_string());
+    let package = PackageName::python(text(row.name).as_deref().unwrap_or(row.distribution));
     let no_cuda = || [row.cuda, row.cuda_flag].into_iter().flatten().any(|key| get(key) == Some(MetadataValue::No));
     let cuda = text(row.cuda).and_then(|cuda| if row.hundreds { version_from_hundreds(&cuda) } else { Some(cuda) });
     let gpu = match cuda {
@@ -47,7 +46,7 @@ fn build_evidence(row: &BuildFileRow, get: impl Fn(&str) -> Option<MetadataValue
         None if set(row.xpu) => Some(GpuBackend::Xpu),
         None => no_cuda().then_some(GpuBackend::Cpu),
     };
-    let (version, cudnn) = (text(row.version), text(row.cudnn));
+    let (version, cudnn) = (text(row.version).map(ExactVersion::from), text(row.cudnn));
     if version.is_none() && gpu.is_none() {
         return FileEvidence::not_inspected("a build metadata file without the build options of a Python distribution");
     }

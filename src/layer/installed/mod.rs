@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::layer::installed::file_kind::{InstalledFileKind, classify_file, may_be_loadable, relative_path};
+use crate::model::package::{Distribution, ExactVersion, PackageName};
 pub use file_kind::FileReadMode;
 
 pub use package_names::{gpu_backend_of_conda_build, package_from_path};
@@ -33,35 +34,6 @@ const MAX_PACKAGES: usize = 10_000;
 const MAX_PACKAGE_TEXT: usize = 512 << 10;
 /// The largest length of names, versions and other values.
 const MAX_VALUE_LENGTH: usize = 512;
-
-/// The database of installed packages that contains a package.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PackageDatabase {
-    /// pip, uv and tools that write the same metadata.
-    Python,
-    /// conda, mamba and pixi.
-    Conda,
-    /// dpkg, of Debian and Ubuntu.
-    Dpkg,
-    /// apk, of Alpine.
-    Apk,
-    /// RPM, of Red Hat and SUSE.
-    Rpm,
-}
-
-/// An installed package.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct InstalledPackage {
-    /// Who keeps the record.
-    pub manager: PackageDatabase,
-    /// Its name; a distribution's in the normal form of PEP 503.
-    pub name: String,
-    /// Its version, as it stands there; empty where nothing says it.
-    pub version: String,
-    /// The build string of conda.
-    pub build: Option<String>,
-}
 
 /// The GPU platform that a distribution was built for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -82,13 +54,13 @@ pub enum GpuBackend {
 #[serde(rename_all = "kebab-case")]
 pub enum FileEvidence {
     /// A package is installed.
-    Package(InstalledPackage),
+    Package(Distribution),
     /// What a distribution was built with.
     Build {
-        /// Normalised name of the distribution.
-        package: String,
+        /// The name of the distribution.
+        package: PackageName,
         /// Version with its local part.
-        version: Option<String>,
+        version: Option<ExactVersion>,
         /// GPUs; none where the file does not say.
         gpu: Option<GpuBackend>,
         /// Version of cuDNN.

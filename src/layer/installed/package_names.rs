@@ -1,11 +1,11 @@
 //! Reads the name and version of a package from a file name.
 
 use crate::layer::installed::file_kind::{InstalledFileKind, classify_file, relative_path, split_directory};
-use crate::layer::installed::{GpuBackend, InstalledPackage, PackageDatabase, clean_value};
-use crate::model::package::PackageName;
+use crate::layer::installed::{GpuBackend, clean_value};
+use crate::model::package::{Distribution, PackageManager};
 
 /// Returns the package whose metadata is at a path, as far as the path states it, wherever that is.
-pub fn package_from_path(path: &str) -> Option<InstalledPackage> {
+pub fn package_from_path(path: &str) -> Option<Distribution> {
     let path = relative_path(path);
     let (folder, name) = split_directory(path);
     match classify_file(path)? {
@@ -24,33 +24,32 @@ pub fn package_from_path(path: &str) -> Option<InstalledPackage> {
 }
 
 /// Parses `torch-2.1.0+cu121.dist-info`.
-fn package_from_dist_info(folder: &str) -> Option<InstalledPackage> {
+fn package_from_dist_info(folder: &str) -> Option<Distribution> {
     let (name, version) = folder.strip_suffix(".dist-info")?.split_once('-')?;
     python_package(name, version)
 }
 
 /// Parses `six-1.16.0.egg-info`, `PyYAML-6.0-py3.11-linux-x86_64.egg`, `project.egg-info`.
-fn package_from_egg(name: &str) -> Option<InstalledPackage> {
+fn package_from_egg(name: &str) -> Option<Distribution> {
     let stem = name.strip_suffix(".egg-info").or_else(|| name.strip_suffix(".egg-link"));
     let stem = stem.or_else(|| name.strip_suffix(".egg"))?;
     let mut parts = stem.split('-');
     python_package(parts.next()?, parts.next().unwrap_or_default())
 }
 
-/// Returns a Python package with its name normalised.
-fn python_package(name: &str, version: &str) -> Option<InstalledPackage> {
-    let name = PackageName::python(&clean_value(name)?);
+/// Returns a Python distribution.
+fn python_package(name: &str, version: &str) -> Option<Distribution> {
     let version = clean_value(version).unwrap_or_default();
-    Some(InstalledPackage { manager: PackageDatabase::Python, name: name.to_string(), version, build: None })
+    Some(Distribution::new(PackageManager::Pip, &clean_value(name)?, &version))
 }
 
 /// Parses `pytorch-2.1.2-py3.10_cuda12.1_cudnn8.9.2_0.json`; the last two dashes separate the parts.
-fn package_from_conda_meta(name: &str) -> Option<InstalledPackage> {
+fn package_from_conda_meta(name: &str) -> Option<Distribution> {
     let mut parts = name.strip_suffix(".json")?.rsplitn(3, '-');
     let build = clean_value(parts.next()?)?;
     let version = clean_value(parts.next()?)?;
     let name = clean_value(parts.next()?)?;
-    Some(InstalledPackage { manager: PackageDatabase::Conda, name, version, build: Some(build) })
+    Some(Distribution { build: Some(build), ..Distribution::new(PackageManager::Conda, &name, &version) })
 }
 
 /// Returns the GPU platform in a conda build string such as `py3.10_cuda12.1_cudnn8.9.2_0` or

@@ -1,12 +1,12 @@
 //! Reads the metadata of Python distributions and virtual environments.
 
-use crate::model::package::PackageName;
 use serde_json::Value;
 
 use crate::install::tag_of_url;
 use crate::layer::installed::file_kind::split_directory;
 use crate::layer::installed::package_names::package_from_path;
-use crate::layer::installed::{FileEvidence, InstalledPackage, PackageDatabase, clean_value};
+use crate::layer::installed::{FileEvidence, clean_value};
+use crate::model::package::{Distribution, ExactVersion, PackageManager, PackageName};
 
 /// The largest number of lines that are read; longer metadata continues with the description.
 const MAX_LINES: usize = 256;
@@ -20,18 +20,13 @@ pub(super) fn read_metadata(path: &str, text: &str) -> Vec<FileEvidence> {
     };
     let from_path = package_from_path(path);
     let name = field("Name")
-        .map(|name| PackageName::python(&name).into())
+        .map(|name| PackageName::python(&name))
         .or_else(|| from_path.as_ref().map(|package| package.name.clone()));
-    let version =
-        field("Version").or_else(|| from_path.map(|package| package.version).filter(|version| !version.is_empty()));
+    let version = field("Version").map(ExactVersion::from).or_else(|| from_path?.version);
     match (name, version) {
         (Some(name), Some(version)) => {
-            vec![FileEvidence::Package(InstalledPackage {
-                manager: PackageDatabase::Python,
-                name,
-                version,
-                build: None,
-            })]
+            let (manager, version) = (PackageManager::Pip, Some(version));
+            vec![FileEvidence::Package(Distribution { manager, name, version, build: None })]
         }
         _ => FileEvidence::not_inspected("the metadata of a Python distribution without name or version"),
     }

@@ -1,8 +1,7 @@
 //! Reads the text databases of installed packages of dpkg and apk.
 
-use crate::layer::installed::{
-    FileEvidence, InstalledPackage, MAX_PACKAGE_TEXT, MAX_PACKAGES, PackageDatabase, clean_value,
-};
+use crate::layer::installed::{FileEvidence, MAX_PACKAGE_TEXT, MAX_PACKAGES, clean_value};
+use crate::model::package::{Distribution, PackageManager};
 
 /// States, the last word of `Status`, in which the files of a package are present.
 const UNPACKED_STATES: &[&str] = &["installed", "unpacked", "half-configured", "triggers-awaited", "triggers-pending"];
@@ -14,7 +13,7 @@ pub(super) fn read_dpkg_status(text: &str, single_package: bool) -> Vec<FileEvid
     for line in text.lines().chain([""]) {
         if line.trim().is_empty() {
             if there {
-                list.push(PackageDatabase::Dpkg, name, version);
+                list.push(name, version);
             }
             (name, version, there) = (None, None, single_package);
         } else if let Some((key, value)) = line.split_once(':') {
@@ -37,7 +36,7 @@ pub(super) fn read_apk_database(text: &str) -> Vec<FileEvidence> {
     let (mut name, mut version) = (None, None);
     for line in text.lines().chain([""]) {
         if line.trim().is_empty() {
-            list.push(PackageDatabase::Apk, name.take(), version.take());
+            list.push(name.take(), version.take());
         } else if let Some(value) = line.strip_prefix("P:") {
             name = clean_value(value);
         } else if let Some(value) = line.strip_prefix("V:") {
@@ -47,7 +46,7 @@ pub(super) fn read_apk_database(text: &str) -> Vec<FileEvidence> {
     list.finish()
 }
 
-/// A list of packages with a size limit.
+/// A list of packages of the system with a size limit.
 #[derive(Default)]
 pub(super) struct PackageList {
     found: Vec<FileEvidence>,
@@ -58,11 +57,11 @@ pub(super) struct PackageList {
 
 impl PackageList {
     /// Adds a package with a name and a version, unless the limit is reached.
-    pub(super) fn push(&mut self, manager: PackageDatabase, name: Option<String>, version: Option<String>) {
+    pub(super) fn push(&mut self, name: Option<String>, version: Option<String>) {
         let (Some(name), Some(version)) = (name, version) else { return };
         self.text = self.text.saturating_add(name.len() + version.len());
         if self.found.len() < MAX_PACKAGES && self.text <= MAX_PACKAGE_TEXT {
-            self.found.push(FileEvidence::Package(InstalledPackage { manager, name, version, build: None }));
+            self.found.push(FileEvidence::Package(Distribution::new(PackageManager::System, &name, &version)));
         } else {
             self.beyond = true;
         }

@@ -3,7 +3,6 @@
 mod exact_version;
 mod name;
 mod version_range;
-mod version_set;
 mod version_text;
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +14,6 @@ use crate::model::named_values::named_values;
 pub use exact_version::ExactVersion;
 pub use name::PackageName;
 pub use version_range::VersionRange;
-pub use version_set::VersionSet;
 pub(crate) use version_text::is_plain_version;
 pub use version_text::{compare_pep440_versions, is_version_between, public_version, range_contains};
 
@@ -73,6 +71,15 @@ impl PackageVersion {
     /// Whether the version is a range.
     pub fn is_range(&self) -> bool {
         matches!(self, Self::Range(_))
+    }
+
+    /// Returns the range of the versions that satisfy it, whatever their builds; `None` if that is unknown.
+    pub fn public_range(&self) -> Option<VersionRange> {
+        match self {
+            Self::Exact(version) => Some(VersionRange::exactly(&version.without_local())),
+            Self::Range(range) => Some(range.clone()),
+            Self::Unresolved(_) => None,
+        }
     }
 
     /// Returns the local part of an exact version.
@@ -145,6 +152,27 @@ impl Requirement {
             channel: None,
             python: None,
         }
+    }
+}
+
+/// An installed package, as a package database or an SBOM lists it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Distribution {
+    /// The package manager that installed it.
+    pub manager: PackageManager,
+    /// Its name.
+    pub name: PackageName,
+    /// Its version; `None` if it is not listed.
+    pub version: Option<ExactVersion>,
+    /// The build string of conda.
+    pub build: Option<String>,
+}
+
+impl Distribution {
+    /// Creates a distribution from its name and its version; an empty version is unknown.
+    pub fn new(manager: PackageManager, name: &str, version: &str) -> Self {
+        let version = Some(version).filter(|version| !version.is_empty()).map(ExactVersion::from);
+        Self { manager, name: PackageName::new(manager, name), version, build: None }
     }
 }
 

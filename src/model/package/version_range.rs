@@ -3,13 +3,15 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::Bound;
 use std::str::FromStr as _;
 
 use pep440_rs::{Operator, Version, VersionSpecifier, VersionSpecifiers};
 use serde::{Deserialize, Serialize};
+use version_ranges::Ranges;
 
 use crate::model::package::exact_version::ExactVersion;
-use crate::model::package::version_set::VersionSet;
+use crate::model::package::version_text::public_version;
 
 /// A range of versions as written, such as `>=2.1,<3`, with what it means by PEP 440; an empty one admits every version.
 ///
@@ -25,10 +27,22 @@ impl VersionRange {
     /// The longest number in a range that is a set; larger ones overflow at the next version.
     const MAX_DIGITS: usize = 18;
 
-    /// Returns the versions that several ranges admit together; `None` if one is invalid.
-    pub fn common_set(ranges: &[Self]) -> Option<VersionSet> {
-        let sets: Option<Vec<VersionSet>> = ranges.iter().map(Self::set).collect();
-        Some(VersionSet::intersection(sets?))
+    /// Returns the range that contains one version, with its local part.
+    pub fn exactly(version: &ExactVersion) -> Self {
+        Self::from(format!("=={version}"))
+    }
+
+    /// Returns the range from one version to another, both included, without their local parts; a missing one sets no
+    /// bound.
+    pub fn between(from: Option<&str>, to: Option<&str>) -> Self {
+        let from = from.map(|from| Self::from(format!(">={}", public_version(from))));
+        let to = to.map(|to| Self::from(format!("<={}", public_version(to))));
+        Self::of_all(from.iter().chain(&to))
+    }
+
+    /// Returns the range of all versions below the given one.
+    pub fn below(version: &str) -> Self {
+        Self::from(format!("<{version}"))
     }
 
     /// Returns the range of the versions in all of several ranges.
@@ -122,22 +136,49 @@ impl VersionRange {
 
     /// Returns the set of versions in the range, without regard to local parts such as `+cu121`; `None` if it is
     /// invalid.
-    pub fn set(&self) -> Option<VersionSet> {
+    fn set(&self) -> Option<Ranges<Version>> {
         let mut numbers = self.text.split(|c: char| !c.is_ascii_digit());
         if numbers.any(|number| number.len() > Self::MAX_DIGITS) {
             return None;
         }
-        VersionSet::of_specifiers(self.specifiers.as_ref()?)
+        let public = |one: &VersionSpecifier| {
+            VersionSpecifier::from_version(*one.operator(), one.version().clone().without_local()).ok()
+        };
+        let mut specifiers = self.specifiers.as_ref()?.iter();
+        specifiers.try_fold(Ranges::full(), |all, one| Some(all.intersection(&Ranges::from(public(one)?))))
     }
 
     /// Whether it admits every newer release, so that an installer takes the newest. `false` if it is invalid.
     pub fn is_open_above(&self) -> bool {
-        self.set().is_some_and(|set| set.is_open_above())
+        self.set().is_some_and(|set| is_open_above(&set))
     }
 
     /// Whether it ends: it admits no version above some version. `false` if it is invalid.
     pub fn is_bounded_above(&self) -> bool {
-        self.set().is_some_and(|set| !set.is_open_above())
+        self.set().is_some_and(|set| !is_open_above(&set))
+    }
+
+    /// Whether it admits no version of a higher major version, without regard to local parts. `false` if it is
+    /// invalid.
+    pub fn ends_within_major(&self, major: u64) -> bool {
+        let first = |version: &Version| version.release().first().copied();
+        self.set().is_some_and(|set| {
+            set.bounding_range().is_none_or(|(_, end)| match end {
+                Bound::Included(last) | Bound::Excluded(last) => first(last) <= Some(major),
+                Bound::Unbounded => false,
+            })
+        })
+    }
+
+    /// Whether some version is in both ranges, without regard to local parts; `None` if one is invalid.
+    pub fn overlaps(&self, other: &Self) -> Option<bool> {
+        Some(!self.set()?.is_disjoint(&other.set()?))
+    }
+
+    /// Whether another range contains every version of this one, without regard to local parts. `false` if one is
+    /// invalid.
+    pub fn is_subset_of(&self, other: &Self) -> bool {
+        self.set().zip(other.set()).is_some_and(|(own, other)| own.subset_of(&other))
     }
 }
 
@@ -193,6 +234,11 @@ impl Hash for VersionRange {
     }
 }
 
+/// Whether no version is too new for a set.
+fn is_open_above(set: &Ranges<Version>) -> bool {
+    set.bounding_range().is_some_and(|(_, end)| end == Bound::Unbounded)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_know_their_ends() {
+    fn a_range_may_end() {
         for (range, open, of_major_2) in [
             ("", true, false),
             (">=2.1", true, false),
@@ -236,15 +282,41 @@ mod tests {
             ("<1,>2", false, true),
         ] {
             let range = VersionRange::from(range);
-            let set = range.set().expect("a range");
-            assert_eq!((set.is_open_above(), set.ends_within_major(2)), (open, of_major_2), "{range}");
             assert_eq!((range.is_open_above(), range.is_bounded_above()), (open, !open), "{range}");
+            assert_eq!(range.ends_within_major(2), of_major_2, "{range}");
         }
         for invalid in ["what", ">=", "==18446744073709551615.*", ">1.post18446744073709551615"] {
             let range = VersionRange::from(invalid);
-            assert_eq!(range.set(), None, "{invalid}");
             assert!(!range.is_open_above() && !range.is_bounded_above(), "{invalid}");
+            assert!(!range.ends_within_major(2) && !range.is_subset_of(&range), "{invalid}");
+            assert_eq!(range.overlaps(&range), None, "{invalid}");
         }
+    }
+
+    #[test]
+    fn an_interval_is_in_a_range_only_if_all_its_versions_are() {
+        for (from, to, range, expected) in [
+            (Some("2.1"), Some("2.3"), ">=2,<3", true),
+            (Some("2.1"), Some("2.3"), ">=2,<2.3", false),
+            (Some("2.1"), Some("2.3"), "!=2.2", false),
+            (Some("2.6.0a0+df5bbc09d1"), Some("2.6.0"), ">=2.0", true),
+            (Some("2.6.0a0"), Some("2.6.0"), ">=2.6", false),
+            (Some("2.1"), None, ">=2", true),
+            (Some("2.1"), None, "<3", false),
+            (None, Some("2.1"), "<3", true),
+            (None, None, "", true),
+            (Some("x"), None, "", false),
+        ] {
+            let interval = VersionRange::between(from, to);
+            assert_eq!(interval.is_subset_of(&VersionRange::from(range)), expected, "{from:?} {to:?} {range}");
+        }
+    }
+
+    #[test]
+    fn ranges_may_overlap() {
+        let first = VersionRange::from("==11.0.*");
+        assert_eq!(VersionRange::below("11.0.dev0").overlaps(&first), Some(false));
+        assert_eq!(VersionRange::below("11.1").overlaps(&first), Some(true));
     }
 
     #[test]

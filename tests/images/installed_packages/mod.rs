@@ -10,9 +10,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use imagelint::layer::installed::{
-    FileEvidence, FileReadMode, GpuBackend, InstalledPackage, PackageDatabase, file_read_mode, read_evidence,
-};
+use imagelint::layer::installed::{FileEvidence, FileReadMode, GpuBackend, file_read_mode, read_evidence};
+use imagelint::model::package::{Distribution, ExactVersion, PackageManager, PackageName};
 
 const SITE: &str = "opt/venv/lib/python3.12/site-packages";
 
@@ -32,14 +31,17 @@ fn fixture_evidence(path: &str) -> Vec<FileEvidence> {
     }
 }
 
-fn package(manager: PackageDatabase, name: &str, version: &str) -> FileEvidence {
-    let (name, version) = (name.to_owned(), version.to_owned());
-    FileEvidence::Package(InstalledPackage { manager, name, version, build: None })
+fn package(manager: PackageManager, name: &str, version: &str) -> FileEvidence {
+    FileEvidence::Package(Distribution::new(manager, name, version))
 }
 
 fn build(package: &str, version: Option<&str>, gpu: Option<GpuBackend>, cudnn: Option<&str>) -> Vec<FileEvidence> {
-    let owned = |text: Option<&str>| text.map(str::to_owned);
-    vec![FileEvidence::Build { package: package.to_owned(), version: owned(version), gpu, cudnn: owned(cudnn) }]
+    vec![FileEvidence::Build {
+        package: PackageName::python(package),
+        version: version.map(ExactVersion::from),
+        gpu,
+        cudnn: cudnn.map(str::to_owned),
+    }]
 }
 
 fn cuda(version: &str) -> GpuBackend {
@@ -137,7 +139,7 @@ fn build_files_of_other_builders_or_without_a_cuda_version() {
 
 #[test]
 fn records_of_python_distributions() {
-    let python = |name, version| vec![package(PackageDatabase::Python, name, version)];
+    let python = |name, version| vec![package(PackageManager::Pip, name, version)];
     let record = "app/.venv/lib/python3.12/site-packages/my_edited_pkg-0.1+cu124.dist-info";
     let source = |url: &str, editable| vec![FileEvidence::Source { url: url.to_owned(), variant: None, editable }];
     for (path, expected) in [
@@ -161,7 +163,7 @@ fn records_of_python_distributions() {
 fn incomplete_records_fall_back_to_their_path() {
     let record = format!("{SITE}/torch-2.1.0+cu121.dist-info");
     let metadata = format!("{record}/METADATA");
-    let from_path = vec![package(PackageDatabase::Python, "torch", "2.1.0+cu121")];
+    let from_path = vec![package(PackageManager::Pip, "torch", "2.1.0+cu121")];
     for text in ["", "\nName: other\nVersion: 1\n", "Name:\nVersion:\n", "Name torch", "\u{fffd}\n"] {
         assert_eq!(read_evidence(&metadata, text.as_bytes()), from_path, "{text}");
     }
@@ -207,7 +209,7 @@ fn environments_of_venv_virtualenv_and_uv() {
 
 #[test]
 fn only_installed_debian_packages_are_read() {
-    let dpkg = |name, version| package(PackageDatabase::Dpkg, name, version);
+    let dpkg = |name, version| package(PackageManager::System, name, version);
     // The fourth was removed, its settings were kept; the third is unpacked alone.
     let expected = [
         dpkg("cuda-compat-12-4", "550.54.15-0ubuntu1"),
@@ -237,8 +239,8 @@ fn only_installed_debian_packages_are_read() {
 fn alpine_packages() {
     let text = "C:Q1eVpk=\nP:musl\nV:1.2.5-r0\nA:x86_64\nF:lib\nR:libc.musl-x86_64.so.1\n\nP:libstdc++\nV:13.2.1_git20240309-r0\n\nP:half\n\nV:1\n\n";
     let expected = [
-        package(PackageDatabase::Apk, "musl", "1.2.5-r0"),
-        package(PackageDatabase::Apk, "libstdc++", "13.2.1_git20240309-r0"),
+        package(PackageManager::System, "musl", "1.2.5-r0"),
+        package(PackageManager::System, "libstdc++", "13.2.1_git20240309-r0"),
     ];
     for path in ["lib/apk/db/installed", "usr/lib/apk/db/installed"] {
         assert_eq!(read_evidence(path, text.as_bytes()), expected, "{path}");
@@ -256,7 +258,7 @@ fn rpm_packages_of_both_formats() {
         ("libcublas-12-4", "12.4.5.8-1"),
         ("libcudnn9-cuda-12", "9.1.0.70-1"),
     ]
-    .map(|(name, version)| package(PackageDatabase::Rpm, name, version))
+    .map(|(name, version)| package(PackageManager::System, name, version))
     .to_vec();
     expected.sort();
     for path in ["var/lib/rpm/rpmdb.sqlite", "var/lib/rpm/Packages"] {
@@ -312,8 +314,8 @@ fn rpm_packages_are_read_from_the_ndb_format() {
         header("glibc", "2.38", "150600.14"),
     ]);
     let expected = [
-        package(PackageDatabase::Rpm, "cuda-cudart-12-4", "12.4.127-1"),
-        package(PackageDatabase::Rpm, "glibc", "2.38-150600.14"),
+        package(PackageManager::System, "cuda-cudart-12-4", "12.4.127-1"),
+        package(PackageManager::System, "glibc", "2.38-150600.14"),
     ];
     assert_eq!(read_evidence(path, &sound), expected);
     assert_eq!(read_evidence(path, &ndb(&[])), Vec::new());
@@ -424,7 +426,7 @@ fn a_file_beyond_the_size_limit_is_reported_as_too_long() {
     // The head of a record is enough.
     let record = "x/site-packages/a-1.dist-info/METADATA";
     let text = format!("Name: a\nVersion: 1\n\n{}", long(record, "text\n"));
-    assert_eq!(read_evidence(record, text.as_bytes()), [package(PackageDatabase::Python, "a", "1")]);
+    assert_eq!(read_evidence(record, text.as_bytes()), [package(PackageManager::Pip, "a", "1")]);
 }
 
 #[test]
@@ -433,5 +435,5 @@ fn package_list_above_the_limit_is_cut_with_a_note() {
     let found = read_evidence("lib/apk/db/installed", text.as_bytes());
     assert_eq!(found.len(), 10_001);
     assert!(missed(&found[10_000..]));
-    assert_eq!(found[9_999], package(PackageDatabase::Apk, "a", "1"));
+    assert_eq!(found[9_999], package(PackageManager::System, "a", "1"));
 }

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use imagelint::layer::installed::{
-    FileReadMode, InstalledPackage, PackageDatabase, PackageDirectory, RecordLocation, file_read_mode, locate_record,
-    package_from_path,
+    FileReadMode, PackageDirectory, RecordLocation, file_read_mode, locate_record, package_from_path,
 };
+use imagelint::model::package::{Distribution, PackageManager};
 
 fn is_text(path: &str) -> bool {
     matches!(file_read_mode(path), FileReadMode::Text { .. })
@@ -110,12 +110,13 @@ fn similar_paths_are_ignored() {
 
 #[test]
 fn names_state_package_version_and_build() {
-    let python = |name: &str, version: &str| (PackageDatabase::Python, name.to_owned(), version.to_owned(), None);
-    let conda = |name: &str, version: &str, build: &str| {
-        (PackageDatabase::Conda, name.to_owned(), version.to_owned(), Some(build.to_owned()))
+    let python = |name: &str, version: &str| Distribution::new(PackageManager::Pip, name, version);
+    let conda = |name: &str, version: &str, build: &str| Distribution {
+        build: Some(build.to_owned()),
+        ..Distribution::new(PackageManager::Conda, name, version)
     };
     let meta = |name: &str| format!("opt/conda/conda-meta/{name}.json");
-    for (path, (manager, name, version, build)) in [
+    for (path, expected) in [
         ("s/torch-2.1.0+cu121.dist-info/RECORD".to_owned(), python("torch", "2.1.0+cu121")),
         (
             "s/nvidia_cuda_runtime_cu12-12.1.105.dist-info/METADATA".to_owned(),
@@ -130,7 +131,7 @@ fn names_state_package_version_and_build() {
         (meta("pytorch-cuda-12.1-ha16c6d3_5"), conda("pytorch-cuda", "12.1", "ha16c6d3_5")),
         (meta("_libgcc_mutex-0.1-main"), conda("_libgcc_mutex", "0.1", "main")),
     ] {
-        assert_eq!(package_from_path(&path), Some(InstalledPackage { manager, name, version, build }), "{path}");
+        assert_eq!(package_from_path(&path), Some(expected), "{path}");
     }
     for path in [
         "opt/conda/conda-meta/history.json",

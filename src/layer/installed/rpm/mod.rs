@@ -9,8 +9,8 @@ mod header;
 mod ndb;
 mod sqlite;
 
+use crate::layer::installed::FileEvidence;
 use crate::layer::installed::text_databases::PackageList;
-use crate::layer::installed::{FileEvidence, PackageDatabase};
 
 /// The number of bytes read of a header: the signatures of a package's files precede its name.
 const MAX_HEADER_BYTES: usize = 1 << 20;
@@ -40,7 +40,7 @@ fn collect_packages(headers: impl FnOnce(HeaderCallback<'_>) -> Option<()>) -> V
         let (name, version) = header::package_name_and_version(header)?;
         // Keys that packages are checked with are kept as if they were packages.
         if name != "gpg-pubkey" {
-            list.push(PackageDatabase::Rpm, Some(name), Some(version));
+            list.push(Some(name), Some(version));
         }
         Some(())
     };
