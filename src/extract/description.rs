@@ -510,16 +510,6 @@ fn split_extras(name: &str) -> (&str, Vec<PackageName>) {
     )
 }
 
-/// Returns the name of a package with those of its extras that install packages with GPU code.
-fn name_with_extras(package: &ObservedPackage, knowledge: Knowledge) -> String {
-    let Requirement { name, extras, .. } = &package.requirement;
-    let adds_packages = |extra: &&PackageName| {
-        knowledge.gpu_dependencies_of(name).any(|row| row.extra.is_some_and(|own| **extra == own))
-    };
-    let extras: Vec<&str> = extras.iter().filter(adds_packages).map(PackageName::as_str).collect();
-    if extras.is_empty() { name.to_string() } else { format!("{name}[{}]", extras.join(",")) }
-}
-
 /// Returns the version of a described package, `*` if there is none.
 pub(super) fn version_text(package: &DescribedPackage) -> &str {
     if package.version.is_empty() { "*" } else { &package.version }
@@ -658,7 +648,7 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
         ..DescribedPackages::default()
     };
     let named = |package: &ObservedPackage, described: DescribedPackage| {
-        (spanned_text(&name_with_extras(package, knowledge)), Spanned::without_span(described))
+        (spanned_text(&package.requirement.name), Spanned::without_span(described))
     };
     let mut log: Vec<&ObservedPackage> = seen.packages.iter().collect();
     let uninstalled = seen.uninstalled_packages.iter().filter(chosen);
@@ -677,7 +667,7 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
             continue;
         }
         // A later install replaces an earlier one.
-        list.retain(|(name, _)| package.requirement.name != split_extras(&name.value).0);
+        list.retain(|(name, _)| package.requirement.name != name.value);
         let named_index = !matches!(package.requirement.indexes, IndexSelection::Unknown(_));
         let in_short = simple(package) || !chosen(&package) && named_index && has_known_version(package);
         // Of libraries, what they depend on would be others.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::fix::changed_subject::subject_with_observations;
 use crate::fix::trial_verdict::whole_subject_verdicts;
 use crate::fleet::{Fleet, Pool};
-use crate::infer::{infer_image_facts, newest_base_python, python_of_package};
+use crate::infer::{infer_image_facts, newest_base_python, observations_with_dependencies, python_of_package};
 use crate::judge;
 use crate::judge::{AnalysisSettings, AnalysisSubject, FleetHosts, InferenceCache, ReportDetail};
 use crate::knowledge::Knowledge;
@@ -15,7 +15,7 @@ use crate::model::fact::{
     Component, ComponentRole, FactId, FactKey, ImageFacts, Observations, Origin, PrintedValue, ValueState,
 };
 use crate::model::outcome::Outcome;
-use crate::model::package::{ObservedPackage, Requirement};
+use crate::model::package::ObservedPackage;
 use crate::replay::{ImprovementGoal, ImprovementGoals, StartStep};
 use crate::report::kinds::{FactState, StepStatus, VerdictKind};
 use crate::report::model;
@@ -106,7 +106,7 @@ impl<'a> FixContext<'a> {
         let image = infer_image_facts(&seen, &platform, settings.as_of, knowledge)
             .into_iter()
             .find(|image| image.gpu_content)?;
-        let seen = with_dependencies(seen, &image);
+        let seen = observations_with_dependencies(&seen, &platform, settings.as_of, knowledge).into_owned();
         let names: Vec<String> = aimed.iter().map(|pool| pool.name.value.clone()).collect();
         let judged = judge::judge_on_hosts(
             subject,
@@ -148,15 +148,7 @@ impl<'a> FixContext<'a> {
 
     /// Returns observations on the first platform with the packages that are installed only as dependencies.
     pub(super) fn complete_packages<'s>(&self, seen: &'s Observations) -> Cow<'s, Observations> {
-        let has_dependencies = |package: &ObservedPackage| {
-            let Requirement { name, extras, .. } = &package.requirement;
-            self.knowledge().dependencies_with_extras(name, extras).next().is_some()
-        };
-        if !seen.packages.iter().any(has_dependencies) {
-            return Cow::Borrowed(seen);
-        }
-        let images = infer_image_facts(seen, &self.platform, self.settings.as_of, self.knowledge());
-        images.first().map_or(Cow::Borrowed(seen), |image| Cow::Owned(with_dependencies(seen.clone(), image)))
+        observations_with_dependencies(seen, &self.platform, self.settings.as_of, self.knowledge())
     }
 
     /// Returns the subject reduced to its observations on the first platform.
@@ -348,18 +340,4 @@ pub(super) fn fact_spans(case: &FixContext<'_>, fact: FactId) -> Vec<(SourceId, 
             Origin::Config { .. } | Origin::Layer { .. } | Origin::Option(_) | Origin::Report(_) => None,
         })
         .collect()
-}
-/// Returns observations with the packages of an image that are installed only as dependencies, each before the packages
-/// of its command.
-fn with_dependencies(mut seen: Observations, image: &ImageFacts) -> Observations {
-    if image.dependencies.is_empty() {
-        return seen;
-    }
-    // Those of the image continue those of the observations.
-    seen.facts = image.facts.clone();
-    for dependency in &image.dependencies {
-        let at = seen.packages.iter().position(|own| own.command >= dependency.command);
-        seen.packages.insert(at.unwrap_or(seen.packages.len()), dependency.clone());
-    }
-    seen
 }

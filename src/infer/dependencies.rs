@@ -2,8 +2,6 @@
 //!
 //! Which ones a package has depends on its release, so they are added after versions are resolved.
 
-use std::collections::BTreeSet;
-
 use crate::infer::python_version::python_of_package;
 use crate::infer::torch_ecosystem::{InstalledRelease, installed_release};
 use crate::infer::version_resolution::{InstallContext, combined_range};
@@ -13,12 +11,11 @@ use crate::model::fact::{Derivation, Evidence, FactKey, InspectionDepth, Observa
 use crate::model::package::{ExactVersion, ObservedPackage, PackageManager, PackageName, PackageVersion, Requirement};
 use crate::resolve::{LISTED_ARCHITECTURE, TableCatalog};
 
-/// Returns the observations with the dependencies of their packages, and the names of these with the numbers of their
-/// commands; `None` if there are none.
+/// Returns the observations with the dependencies of their packages, and these dependencies; `None` if there are none.
 pub(super) fn add_dependencies(
     seen: &Observations,
     place: InstallContext<'_>,
-) -> Option<(Observations, BTreeSet<(u32, PackageName)>)> {
+) -> Option<(Observations, Vec<ObservedPackage>)> {
     let mut found: Vec<(ObservedPackage, &'static RequiresDistRow)> = Vec::new();
     // Packages of an inspected image, and those of the base image, are listed with their dependencies.
     let has_unlisted = |package: &&ObservedPackage| {
@@ -34,7 +31,7 @@ pub(super) fn add_dependencies(
         return None;
     }
     let mut seen = seen.clone();
-    let mut added = BTreeSet::new();
+    let mut added = Vec::new();
     for (package, row) in found {
         let Observations { packages, facts, .. } = &mut seen;
         let name = &package.requirement.name;
@@ -46,9 +43,9 @@ pub(super) fn add_dependencies(
         let state = ValueState::Known(PrintedValue::Text(specifier));
         let evidence = Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(&row.info) };
         let fact = facts.add(FactKey::Package, Some(name), state, evidence);
-        added.insert((package.command, name.clone()));
         // Before the packages that the command names, so that these win.
         let at = packages.iter().position(|own| own.command >= package.command).unwrap_or(packages.len());
+        added.push(ObservedPackage { fact, ..package.clone() });
         packages.insert(at, ObservedPackage { fact, ..package });
     }
     Some((seen, added))
@@ -230,6 +227,7 @@ fn is_row_applicable(row: &RequiresDistRow, release: &SelectedRelease, knowledge
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dockerfile::context::ContextFiles;
     use crate::dockerfile::{Dockerfile, EvaluateOptions};
     use crate::extract::observe_dockerfile;
     use crate::infer::infer_image_facts;
@@ -241,7 +239,8 @@ mod tests {
         let knowledge = Knowledge::built_in();
         let dockerfile = Dockerfile::parse(&text);
         let options = EvaluateOptions::new(knowledge);
-        let target = observe_dockerfile(SourceId(0), &dockerfile, &options, &Default::default()).expect("a Dockerfile");
+        let target =
+            observe_dockerfile(SourceId(0), &dockerfile, &options, &ContextFiles::default()).expect("a Dockerfile");
         let images = infer_image_facts(&target.seen, "linux/amd64", None, knowledge);
         let image = images.first().expect("an image");
         let is_versioned = |one: &&ObservedPackage| {

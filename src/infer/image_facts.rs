@@ -1,5 +1,7 @@
 //! The facts of an image on every build that its base may be, inferred in order: each step uses those before it.
 
+use std::borrow::Cow;
+
 use jiff::civil::Date;
 
 use crate::infer::base::{BaseBuild, BaseFamily};
@@ -15,7 +17,7 @@ use crate::model::fact::{
     BuildMachineProperty, CONTAINER_COMPONENT, Component, ComponentRole, Derivation, Evidence, FactKey, Facts,
     ImageFacts, InspectionDepth, Observations, ValueState,
 };
-use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
+use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion, Requirement};
 
 /// Infers the facts of every build that matches the observations, for one platform such as `linux/amd64`.
 pub fn infer_image_facts(
@@ -48,6 +50,34 @@ pub fn infer_image_facts(
         }
     }
     builds.into_iter().map(|build| infer_build_facts(seen, build, arch, as_of, knowledge)).collect()
+}
+
+/// Returns observations with the packages that are installed only as dependencies, each before the packages of its
+/// command.
+pub fn observations_with_dependencies<'s>(
+    seen: &'s Observations,
+    platform: &str,
+    as_of: Option<Date>,
+    knowledge: Knowledge,
+) -> Cow<'s, Observations> {
+    let has_dependencies = |package: &ObservedPackage| {
+        let Requirement { name, extras, .. } = &package.requirement;
+        knowledge.dependencies_with_extras(name, extras).next().is_some()
+    };
+    if !seen.packages.iter().chain(&seen.uninstalled_packages).any(has_dependencies) {
+        return Cow::Borrowed(seen);
+    }
+    let images = infer_image_facts(seen, platform, as_of, knowledge);
+    let Some(image) = images.into_iter().next().filter(|image| !image.dependencies.is_empty()) else {
+        return Cow::Borrowed(seen);
+    };
+    // The facts of the image begin with those of the observations.
+    let mut seen = Observations { facts: image.facts, ..seen.clone() };
+    for dependency in image.dependencies {
+        let at = seen.packages.iter().position(|own| own.command >= dependency.command);
+        seen.packages.insert(at.unwrap_or(seen.packages.len()), dependency);
+    }
+    Cow::Owned(seen)
 }
 
 /// Returns the observations with the packages of the base image put before them; `None` if the tables list none.
@@ -99,13 +129,10 @@ fn infer_build_facts(
     let with_versions = with_resolved_versions(seen, place);
     let seen = with_versions.as_ref().unwrap_or(seen);
     let with_dependencies = dependencies::add_dependencies(seen, place);
-    let (seen, added) = with_dependencies.as_ref().map_or((seen, None), |(seen, added)| (seen, Some(added)));
-    let with_versions = added.and_then(|_| with_resolved_versions(seen, place));
+    let seen = with_dependencies.as_ref().map_or(seen, |(seen, _)| seen);
+    let with_versions = with_dependencies.as_ref().and_then(|_| with_resolved_versions(seen, place));
     let seen = with_versions.as_ref().unwrap_or(seen);
-    let is_added = |package: &&ObservedPackage| {
-        added.is_some_and(|added| added.contains(&(package.command, package.requirement.name.clone())))
-    };
-    let dependencies = seen.packages.iter().filter(is_added).cloned().collect();
+    let dependencies = with_dependencies.as_ref().map_or_else(Vec::new, |(_, dependencies)| dependencies.clone());
     let mut facts = seen.facts.clone();
     let base = build.fact.or(seen.built_on);
     let env = environment::infer_environment(&mut facts, seen, &build);

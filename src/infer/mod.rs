@@ -46,4 +46,4 @@ pub(crate) use environment::STARTUP_VARIABLES;
 pub(crate) use python_version::{newest_base_python, python_of_package};
 pub(crate) use single_build_framework::variant_cuda;
 
-pub use self::image_facts::infer_image_facts;
+pub use self::image_facts::{infer_image_facts, observations_with_dependencies};

@@ -6,8 +6,10 @@ use jiff::civil::Date;
 
 use crate::describe::{ImageDescription, Spanned};
 use crate::extract;
+use crate::infer::observations_with_dependencies;
 use crate::judge::subject::{find_platform, is_same_platform};
 use crate::judge::{AnalysisSubject, SubjectContent};
+use crate::knowledge::Knowledge;
 use crate::model::fact::Observations;
 use crate::model::note::Note;
 use crate::report::model::OnPlatform;
@@ -90,7 +92,8 @@ pub(super) fn describe_observations(
     as_of: Option<Date>,
     seen: &Observations,
 ) -> ImageDescription {
-    let mut description = extract::to_description(seen);
+    let seen = observations_with_dependencies(seen, platform, as_of, Knowledge::built_in());
+    let mut description = extract::to_description(&seen);
     if description.as_of.is_none() {
         description.as_of = as_of.map(Spanned::without_span);
     }
@@ -192,7 +195,7 @@ mod tests {
             let content = SubjectContent::Dockerfile {
                 source: crate::text::source::SourceId(0),
                 dockerfile: crate::dockerfile::LazyDockerfile::new(text.as_str()),
-                options: crate::dockerfile::EvaluateOptions::new(crate::knowledge::Knowledge::built_in()),
+                options: crate::dockerfile::EvaluateOptions::new(Knowledge::built_in()),
                 files: crate::dockerfile::context::ContextFiles::default(),
                 bases: std::sync::Arc::default(),
                 early: crate::judge::CachedTargetObservations::default(),
