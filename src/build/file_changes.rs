@@ -10,12 +10,12 @@ pub struct FileChanges {
     /// Whether any file may have changed.
     pub anything: bool,
     /// The changed files and folders.
-    places: Vec<Place>,
+    places: Vec<ChangedPath>,
 }
 
 /// Files that may have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct ChangedPath {
     /// The absolute path, which may be a glob pattern; `None` if it is unknown.
     path: Option<String>,
     /// Whether files below it may have changed too.
@@ -36,7 +36,7 @@ impl FileChanges {
         {
             return Self::of_command(output, folder);
         }
-        let mut changes = PlaceCollector { folder, places: Vec::new() };
+        let mut changes = ChangedPathCollector { folder, places: Vec::new() };
         let anything = matches!(effect, FileEffect::Unknown | FileEffect::Download { may_have_options: true, .. });
         changes.add_effect(effect);
         for word in &command.writes {
@@ -53,12 +53,12 @@ impl FileChanges {
 }
 
 /// Collects changed files.
-struct PlaceCollector<'a> {
+struct ChangedPathCollector<'a> {
     folder: Option<&'a str>,
-    places: Vec<Place>,
+    places: Vec<ChangedPath>,
 }
 
-impl PlaceCollector<'_> {
+impl ChangedPathCollector<'_> {
     /// Adds a path, relative to the folder of the command.
     fn add(&mut self, path: Option<&str>, with_content: bool) {
         let path = path.and_then(|path| match (path.strip_prefix("~/"), self.folder) {
@@ -67,7 +67,7 @@ impl PlaceCollector<'_> {
                 (path.starts_with('/') || folder.is_some()).then(|| resolve_path(folder.unwrap_or_default(), path))
             }
         });
-        self.places.push(Place { path, with_content });
+        self.places.push(ChangedPath { path, with_content });
     }
 
     fn add_operands(&mut self, operands: &[Operand], with_content: bool) {
@@ -131,7 +131,7 @@ impl PlaceCollector<'_> {
     }
 }
 
-impl Place {
+impl ChangedPath {
     /// Whether the place may include a file.
     fn may_include(&self, path: &str) -> bool {
         let Some(place) = &self.path else { return true };

@@ -153,7 +153,7 @@ impl CommandReader<'_> {
         let mut copied_at = None;
         for (index, changed) in self.state.changed_files.changes_of(path, first) {
             // A later COPY replaces the file.
-            if changed.instruction < *copied_at.get_or_insert_with(|| self.tree.copy_instruction_of(run, path)) {
+            if changed.instruction < *copied_at.get_or_insert_with(|| self.tree.copy_instruction_index(run, path)) {
                 break;
             }
             let inside = path.strip_prefix(&changed.path).unwrap_or(path).trim_start_matches('/');
@@ -170,7 +170,7 @@ impl CommandReader<'_> {
                 }
                 FileChange::FolderCopied { from, conditional } => {
                     let source = absolute_path(from, inside);
-                    if self.tree.copy_instruction_of(run, &source) > changed.instruction {
+                    if self.tree.copy_instruction_index(run, &source) > changed.instruction {
                         return Err(Cause::WrittenByCommand);
                     }
                     match self.open_before(&source, run, index, lookups) {
@@ -242,7 +242,7 @@ impl CommandReader<'_> {
     /// Whether no command after the COPY of a file may have changed it.
     fn is_unchanged(&self, path: &str, run: &RunInstruction) -> bool {
         let whole = absolute_path(&self.folder, path);
-        let from = self.tree.copy_instruction_of(run, &whole);
+        let from = self.tree.copy_instruction_index(run, &whole);
         // The text of a file that a command wrote is known; only later commands may change it.
         let since = self.state.changed_files.written_file(&whole).map_or(0, |written| written.traces);
         self.state.traces.len() <= MAX_TRACES && !self.may_be_changed_since(&whole, since, from)
@@ -266,7 +266,7 @@ impl CommandReader<'_> {
         let last = changes.find(|(_, changed)| !matches!(changed.change, FileChange::FolderCreated));
         last.is_some_and(|(_, changed)| {
             matches!(changed.change, FileChange::Removed { .. })
-                && changed.instruction >= self.tree.copy_instruction_of(run, &whole)
+                && changed.instruction >= self.tree.copy_instruction_index(run, &whole)
         })
     }
 

@@ -64,7 +64,7 @@ pub(super) fn requested_python(
 }
 
 /// Returns the Python version of a base image.
-pub(super) fn python_of_base(base: &BaseKind, knowledge: Knowledge) -> Option<&'static str> {
+pub(super) fn base_image_python(base: &BaseKind, knowledge: Knowledge) -> Option<&'static str> {
     let BaseKind::Image(base) = base else { return None };
     let row = knowledge.image_python(base)?;
     // A marker leaves packages out for good: a row from memory is not enough for that.

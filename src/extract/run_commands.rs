@@ -193,7 +193,7 @@ impl CommandReader<'_> {
         let base = *self
             .state
             .python
-            .get_or_init(|| python_version::python_of_base(&self.tree.evaluated.base.kind, knowledge));
+            .get_or_init(|| python_version::base_image_python(&self.tree.evaluated.base.kind, knowledge));
         let lookup = |name: &str| self.state.lookup(run, name);
         let open = |folder: &str, path: &str| self.open_image_file(folder, path, run);
         let python = python_version::target_python_version(self, command, base, run, &lookup);

@@ -111,7 +111,7 @@ impl StageFileTree<'_> {
     }
 
     /// Returns the index of the instruction that adds the file at a path; zero where that is unknown.
-    pub(super) fn copy_instruction_of(&self, run: &RunInstruction, path: &str) -> usize {
+    pub(super) fn copy_instruction_index(&self, run: &RunInstruction, path: &str) -> usize {
         if self.open_mounted(run, path).is_some() {
             return run.instruction;
         }

@@ -90,7 +90,7 @@ fn add_effect(
                     if into {
                         made.push((target.clone(), FileChange::UnknownFiles));
                     }
-                    made.push((target, certain(unknown_content())));
+                    made.push((target, certain(unknown_content_error())));
                     continue;
                 };
                 let whole = source_path(*kind, from, &target, &reader.folder);
@@ -142,21 +142,21 @@ fn add_effect(
         FileEffect::Write(_) if step.command.program() == Some("tee") => {}
         FileEffect::Pack { archive, .. } => {
             let archive = archive.iter().filter_map(absolute);
-            made.extend(archive.map(|path| (path, certain(unknown_content()))));
+            made.extend(archive.map(|path| (path, certain(unknown_content_error()))));
         }
         FileEffect::Write(files) => {
-            made.extend(files.iter().filter_map(|file| Some((absolute(file)?, certain(unknown_content())))));
+            made.extend(files.iter().filter_map(|file| Some((absolute(file)?, certain(unknown_content_error())))));
         }
         FileEffect::Download { addresses, to, .. } => match to {
             DownloadTarget::StandardOutput => {}
             DownloadTarget::File(file) => {
-                made.extend(absolute(file).map(|path| (path, certain(unknown_content()))));
+                made.extend(absolute(file).map(|path| (path, certain(unknown_content_error()))));
             }
             DownloadTarget::RemoteName { folder, .. } => {
                 let into = folder.as_ref().map_or_else(|| Some(reader.folder.clone()), absolute);
                 let Some(into) = into else { return };
                 let names = addresses.iter().filter_map(Operand::file_name);
-                made.extend(names.map(|name| (absolute_path(&into, name), certain(unknown_content()))));
+                made.extend(names.map(|name| (absolute_path(&into, name), certain(unknown_content_error()))));
             }
         },
     }
@@ -168,7 +168,7 @@ fn is_pattern(path: &str) -> bool {
 }
 
 /// Returns the error for a file whose content a command changes in an unknown manner.
-fn unknown_content() -> Result<OpenedFile, Cause> {
+fn unknown_content_error() -> Result<OpenedFile, Cause> {
     Err(Cause::WrittenByCommand)
 }
 
@@ -199,7 +199,7 @@ fn add_redirected_files(
         let whole = |parts: Vec<OpenedFile>| {
             join_texts(&to, &parts).unwrap_or_else(|| join_at_command(&to, &parts, source, command))
         };
-        made.push((to.clone(), parts.map(whole).or_else(|()| unknown_content())));
+        made.push((to.clone(), parts.map(whole).or_else(|()| unknown_content_error())));
     }
 }
 

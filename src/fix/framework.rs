@@ -258,7 +258,7 @@ fn describe_build(case: &FixContext<'_>, name: &str, version: &str, tag: &str) -
 
 /// Returns the URL of the index of a build.
 fn build_index_url(case: &FixContext<'_>, name: &str, build: &str) -> Option<String> {
-    Some(case.knowledge().build_page(name)?.replace("{build}", build))
+    Some(case.knowledge().build_index_url_template(name)?.replace("{build}", build))
 }
 
 /// A change to another release: whether that is distant, a title, the safety, and the change.
@@ -417,7 +417,7 @@ fn find_index_candidates(case: &FixContext<'_>, torch: &InstalledTorch<'_>) -> V
         IndexSelection::Unknown(_) => return Vec::new(),
     };
     let knowledge = case.knowledge();
-    let Some(page) = knowledge.build_page(torch.name) else { return Vec::new() };
+    let Some(page) = knowledge.build_index_url_template(torch.name) else { return Vec::new() };
     let day = case.seen.as_of.or(case.settings.as_of);
     let out = |row: &&TorchRow| day.is_none_or(|day| row.released.is_some_and(|released| released <= day));
     let fits = |row: &&TorchRow| range.admits(row.version);

@@ -30,7 +30,7 @@ pub(super) fn writes_unknown_url(case: &FixContext<'_>, edits: &[SourceEdit]) ->
 /// Whether the tables list a URL as the index of a build.
 fn is_listed_index(knowledge: Knowledge, address: &str) -> bool {
     let address = address.trim_end_matches('/');
-    knowledge.build_pages().any(|page| {
+    knowledge.all_build_index_url_templates().any(|page| {
         let mut builds = knowledge.torch_releases().iter().flat_map(|release| release.variants);
         builds.any(|build| page.replace("{build}", build) == address)
     })

@@ -237,7 +237,7 @@ impl Host {
 
     /// Returns the host once with and once without the use of the image's compat library, where an unread note
     /// decides that.
-    pub fn compat_library_variants(&self) -> &[Self] {
+    pub fn with_and_without_compat(&self) -> &[Self] {
         let with = |(at, uses_compat)| Self {
             takes_compat: Some(uses_compat),
             alike: self.alike.and_then(|alike| alike.for_variant(at)),

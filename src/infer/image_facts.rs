@@ -173,7 +173,7 @@ fn infer_build_facts(
     let gpu_content = gpu_content || unread.is_some();
     components.extend(unread);
     if gpu_content && components.is_empty() {
-        components.push(container_component(&mut facts));
+        components.push(placeholder_component(&mut facts));
     }
     if let Some(claim) = seen.complete_by {
         facts.support_absences(claim);
@@ -230,7 +230,7 @@ pub(super) fn is_gpu_relevant(
 }
 
 /// Returns the placeholder component of an image without anything that calls CUDA.
-fn container_component(facts: &mut Facts) -> Component {
+fn placeholder_component(facts: &mut Facts) -> Component {
     let why = || Cause::NoCudaProgram;
     let evidence = || Evidence::Derived { by: Derivation::Resolution, from: Vec::new(), row: None };
     Component {

@@ -284,13 +284,13 @@ impl LibrarySources<'_> {
         let says = named.map(|path| {
             let directory = split_path(path).0;
             let near = self.searched.iter().any(|searched| searched == directory);
-            self.presence_behind_links(path).min(if near { LibraryPresence::Yes } else { LibraryPresence::Perhaps })
+            self.presence_through_links(path).min(if near { LibraryPresence::Yes } else { LibraryPresence::Perhaps })
         });
         says.max().unwrap_or(LibraryPresence::No)
     }
 
     /// Returns whether a path leads to a library; in a scanned image the target of every library link is known.
-    fn presence_behind_links(&self, path: &str) -> LibraryPresence {
+    fn presence_through_links(&self, path: &str) -> LibraryPresence {
         let kind = |path: &str| self.seen.files.get(path).map(|file| &file.kind);
         let end = resolve_links(path, |path| match kind(path)? {
             FileKind::Link(target) => Some(target.as_str()),

@@ -248,8 +248,10 @@ fn is_library_lost(
         if command.iter().any(|one| ordered && one.command == package.command) {
             continue;
         }
-        let effects: Vec<Option<bool>> =
-            command.iter().map(|one| replaces_library(package, one, soname, &wheels, knowledge)).collect();
+        let effects: Vec<Option<bool>> = command
+            .iter()
+            .map(|one| installs_wheel_without_library(package, one, soname, &wheels, knowledge))
+            .collect();
         if effects.iter().any(Option::is_some) {
             return !effects.contains(&Some(false));
         }
@@ -276,7 +278,7 @@ pub(super) fn is_library_wheel_replaced(seen: &Observations, soname: &str, knowl
 
 /// Whether a package installs a wheel without the library; `None` if it leaves the wheel unchanged, false if it may
 /// restore the library.
-fn replaces_library(
+fn installs_wheel_without_library(
     package: &ObservedPackage,
     one: &ObservedPackage,
     soname: &str,

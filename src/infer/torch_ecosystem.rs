@@ -64,7 +64,7 @@ pub(super) fn torch_requirements_of_command<'a>(
     exact: bool,
     place: CompanionContext<'_>,
 ) -> Vec<(&'a ObservedPackage, Result<TorchRequirement, Cause>)> {
-    let demand = |package: &&'a ObservedPackage| Some((*package, torch_demand(package, exact, place)?));
+    let demand = |package: &&'a ObservedPackage| Some((*package, torch_requirement_of_package(package, exact, place)?));
     let demands: Vec<(&'a ObservedPackage, TorchDemand)> = packages.iter().filter_map(demand).collect();
     let is_selected =
         |(_, demand): &(&ObservedPackage, TorchDemand)| matches!(demand, TorchDemand::OfSelectedRelease(_));
@@ -84,7 +84,11 @@ pub(super) fn torch_requirements_of_command<'a>(
 }
 
 /// Returns what a package requires of torch; `None` if it requires none.
-fn torch_demand(package: &ObservedPackage, exact: bool, place: CompanionContext<'_>) -> Option<TorchDemand> {
+fn torch_requirement_of_package(
+    package: &ObservedPackage,
+    exact: bool,
+    place: CompanionContext<'_>,
+) -> Option<TorchDemand> {
     let knowledge = place.day.knowledge;
     let listed = || listed_torch_requirement(package, place.python, knowledge).map(TorchDemand::Range);
     if exact {

@@ -62,7 +62,7 @@ pub(super) fn collect_open_findings(
             continue;
         }
         let Some(opened) = OpenVerdict::from_verdict(verdict, settings.knowledge) else { continue };
-        let help = if opened.may_fail() { supply_help(verdict, settings) } else { String::new() };
+        let help = if opened.may_fail() { missing_facts_help(verdict, settings) } else { String::new() };
         let severity = rule_settings::configured_severity(page, Some(pool), settings);
         let alike = |cause: &&mut OpenVerdictGroup<'_>| {
             (cause.notice, cause.severity, &cause.help) == (notice, severity, &help)
@@ -245,7 +245,7 @@ fn pool_names_text(pools: &[String]) -> String {
 }
 
 /// Returns how to decide a verdict that depends on pool fields or on the build; only pool fields if those decide.
-fn supply_help(verdict: &StartupVerdict<'_>, settings: AnalysisSettings<'_>) -> String {
+fn missing_facts_help(verdict: &StartupVerdict<'_>, settings: AnalysisSettings<'_>) -> String {
     let mut ways: Vec<String> = Vec::new();
     let gaps = missing_for_verdict(verdict, settings.knowledge);
     for gap in gaps.iter().filter(|gap| verdict.open_fields.is_empty() || gap.key.starts_with("pool.")) {

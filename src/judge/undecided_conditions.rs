@@ -22,7 +22,7 @@ const INSPECT_HELP: &str = "run `imagelint scan` on the built image, or describe
 const UNREADABLE_VALUE_HELP: &str = "correct the value, or adapt the condition to it";
 
 /// Missing information, and the rules that need it.
-struct ConditionGap {
+struct MissingConditionFact {
     message: String,
     help: String,
     rules: BTreeSet<String>,
@@ -32,7 +32,7 @@ struct ConditionGap {
 
 /// All information that rule conditions miss.
 #[derive(Default)]
-pub(super) struct UndecidedConditions(Vec<ConditionGap>);
+pub(super) struct UndecidedConditions(Vec<MissingConditionFact>);
 
 /// A scope in which one fact is certainly absent.
 struct ScopeWithoutFact<'a> {
@@ -81,7 +81,7 @@ impl UndecidedConditions {
             let at = self.0.iter().position(|gap| (&gap.message, &gap.help) == (&message, &help));
             let at = at.unwrap_or_else(|| {
                 let (rules, pools, locations) = (BTreeSet::new(), Vec::new(), Vec::new());
-                self.0.push(ConditionGap { message, help, rules, pools, locations });
+                self.0.push(MissingConditionFact { message, help, rules, pools, locations });
                 self.0.len() - 1
             });
             let Some(gap) = self.0.get_mut(at) else { continue };

@@ -745,7 +745,7 @@ fn group_reasons(reasons: &[UnknownReason]) -> Vec<ReasonGroup<'_>> {
     for reason in reasons {
         let (subject, supply) = (reason.why.subject.as_deref(), reason.supply.as_str());
         let alike = |one: &&mut ReasonGroup<'_>| {
-            one.why.has_reason_of(&reason.why) && one.subjects.is_empty() == subject.is_none()
+            one.why.has_same_reason(&reason.why) && one.subjects.is_empty() == subject.is_none()
         };
         if let Some(one) = all.iter_mut().find(alike) {
             one.subjects.extend(subject.filter(|subject| !one.subjects.contains(subject)));

@@ -332,7 +332,7 @@ impl Knowledge {
     }
 
     /// Whether a file belongs to CUDA itself.
-    pub fn is_cuda_part(self, file: &str) -> bool {
+    pub fn is_cuda_file(self, file: &str) -> bool {
         let name = file.rsplit('/').next().unwrap_or(file);
         self.cuda_parts()
             .iter()

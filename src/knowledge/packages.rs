@@ -210,12 +210,12 @@ impl Knowledge {
     }
 
     /// Returns the URL of the index of the builds of a distribution, with the placeholder `{build}`.
-    pub fn build_page(self, distribution: &str) -> Option<&'static str> {
+    pub fn build_index_url_template(self, distribution: &str) -> Option<&'static str> {
         self.build_indexes().iter().find(|row| row.distribution == distribution)?.page
     }
 
     /// Returns the URLs of all indexes of builds, with the placeholder `{build}`.
-    pub fn build_pages(self) -> impl Iterator<Item = &'static str> {
+    pub fn all_build_index_url_templates(self) -> impl Iterator<Item = &'static str> {
         self.build_indexes().iter().filter_map(|row| row.page)
     }
 

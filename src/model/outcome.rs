@@ -23,10 +23,10 @@ macro_rules! outcomes {
         }
 
         impl FromStr for Outcome {
-            type Err = UnknownOutcome;
+            type Err = InvalidOutcomeName;
 
-            fn from_str(text: &str) -> Result<Self, UnknownOutcome> {
-                match text { $($name => Ok(Self::$variant),)* _ => Err(UnknownOutcome) }
+            fn from_str(text: &str) -> Result<Self, InvalidOutcomeName> {
+                match text { $($name => Ok(Self::$variant),)* _ => Err(InvalidOutcomeName) }
             }
         }
     };
@@ -34,7 +34,7 @@ macro_rules! outcomes {
 
 /// The error for a name that is not an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnknownOutcome;
+pub struct InvalidOutcomeName;
 
 outcomes! {
     /// No manifest for the pool's platform.

@@ -91,7 +91,7 @@ pub enum PullProblem {
     /// A connection that ended or stalled before the response was complete; a retry may help.
     #[error(
         "incomplete response{}: {error}; try again later, and check proxies between this machine and the registry",
-        retried(*.tries)
+        attempts_text(*.tries)
     )]
     Cut {
         /// The error and its sources.
@@ -106,7 +106,7 @@ pub enum PullProblem {
         error: String,
     },
     /// An HTTP status other than success.
-    #[error("status {status}{}{}{}", quoted(.message), retried(*.tries), advice(*.status))]
+    #[error("status {status}{}{}{}", quoted(.message), attempts_text(*.tries), advice(*.status))]
     Status {
         /// The HTTP status.
         status: u16,
@@ -118,7 +118,7 @@ pub enum PullProblem {
     /// An HTTP status other than success, from a host that the registry redirects to.
     #[error(
         "{by}, to which the registry redirects, returned status {status}{}{}{}",
-        quoted(.message), retried(*.tries), advice(*.status)
+        quoted(.message), attempts_text(*.tries), advice(*.status)
     )]
     Elsewhere {
         /// The host, with its port where it is not the usual one.
@@ -160,7 +160,7 @@ pub enum PullProblem {
         nearest: Vec<String>,
     },
     /// The image has none of the requested platforms.
-    #[error("no image{}; available: {}", for_any(.requested), list(.available))]
+    #[error("no image{}; available: {}", platforms_text(.requested), list(.available))]
     MissingPlatform {
         /// What was wanted.
         requested: Vec<Platform>,
@@ -336,7 +336,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Formats the number of attempts; empty for a single attempt.
-fn retried(tries: u32) -> String {
+fn attempts_text(tries: u32) -> String {
     if tries > 1 { format!(" after {tries} attempts") } else { String::new() }
 }
 
@@ -382,7 +382,7 @@ fn choice(names: &[String]) -> String {
 }
 
 /// Formats the requested platforms; empty if none were requested.
-fn for_any(platforms: &[Platform]) -> String {
+fn platforms_text(platforms: &[Platform]) -> String {
     if platforms.is_empty() { String::new() } else { format!(" for {}", list(platforms)) }
 }
 
@@ -428,7 +428,7 @@ pub enum ConnectionFault {
 
 impl ConnectionFault {
     /// Whether the server has a certificate that is not accepted.
-    pub(crate) const fn is_certificate(self) -> bool {
+    pub(crate) const fn is_certificate_error(self) -> bool {
         matches!(self, Self::UnknownIssuer | Self::CertificateNotValid | Self::CertificateNotTrusted)
     }
 

@@ -417,7 +417,7 @@ impl KnownProtocols {
 /// certificate.
 fn is_final(problem: &PullProblem) -> bool {
     match problem {
-        PullProblem::Transport { fault, .. } => fault.is_certificate(),
+        PullProblem::Transport { fault, .. } => fault.is_certificate_error(),
         PullProblem::Cut { .. } | PullProblem::Slow { .. } => false,
         other => !requires_tls(other),
     }

@@ -153,9 +153,9 @@ fn request_from_environment(env: ContainerEnv<'_>, host: &Host) -> GpuRequest {
     }
     let kind = match request {
         DeviceRequest::Nothing => GpuRequestKind::Nothing,
-        DeviceRequest::DriverOnly => request_of_none(host),
+        DeviceRequest::DriverOnly => none_request(host),
         DeviceRequest::All => GpuRequestKind::Gpus,
-        DeviceRequest::Listed => check_device_list(value.as_deref().unwrap_or_default(), host),
+        DeviceRequest::Listed => device_list_request(value.as_deref().unwrap_or_default(), host),
     };
     let count =
         matches!(kind, GpuRequestKind::Missing | GpuRequestKind::UnknownDevice).then_some(Basis::Pool(PoolField::Gpu));
@@ -220,7 +220,7 @@ fn enroot_device_request(value: Option<&str>) -> DeviceRequest {
 
 /// Returns the request for the value `none`: some modes drop the empty name that it stands for, and take every
 /// device.
-fn request_of_none(host: &Host) -> GpuRequestKind {
+fn none_request(host: &Host) -> GpuRequestKind {
     match host.mode {
         Mode::Csv => GpuRequestKind::Gpus,
         Mode::JitCdi if !host.behaviour.changes.contains(ToolkitChange::NoneInJitCdi) => GpuRequestKind::Gpus,
@@ -231,7 +231,7 @@ fn request_of_none(host: &Host) -> GpuRequestKind {
 }
 
 /// Returns the request for a list of devices, depending on whether the node has each of them.
-fn check_device_list(value: &str, host: &Host) -> GpuRequestKind {
+fn device_list_request(value: &str, host: &Host) -> GpuRequestKind {
     if host.mode == Mode::Csv && !host.behaviour.changes.contains(ToolkitChange::CsvDeviceIds) {
         return GpuRequestKind::Gpus;
     }
@@ -244,7 +244,7 @@ fn check_device_list(value: &str, host: &Host) -> GpuRequestKind {
     }
     // A list with doubles gets an empty name in front, which stands for `none`.
     if has_duplicate_device(value) && matches!(host.mode, Mode::JitCdi | Mode::Cdi) {
-        return request_of_none(host);
+        return none_request(host);
     }
     let mut has_unknown = false;
     for name in considered_device_names(value, host) {

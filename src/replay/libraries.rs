@@ -7,8 +7,8 @@ use crate::replay::gpu_request::{GpuRequestKind, uses_container_toolkit};
 use crate::replay::granted_capabilities::{GrantedCapabilities, NVIDIA_DRIVER_CAPABILITIES, includes_libraries};
 use crate::replay::loader::ImageLibcuda;
 use crate::replay::{
-    Basis, BasisList, Citation, CudaErrorCodes, Replay, ReplayFailure, StartRoute, StartStep, StepRecord, StepResult,
-    loader,
+    Basis, Citation, CudaErrorCodes, Replay, ReplayFailure, StartRoute, StartStep, StepEvidenceList, StepRecord,
+    StepResult, loader,
 };
 
 /// Citation for the rule that needed libraries are resolved at start.
@@ -124,23 +124,23 @@ fn library_record(
     let decided =
         |library: &&RequiredLibrary| !stops || library_availability(replay, library) == LibraryAvailability::No;
     let driver = list.iter().filter(decided).any(|library| matches!(library.provider, LibraryProvider::Driver(_)));
-    let more = if driver { driver_library_facts(replay, stops) } else { BasisList::default() };
+    let more = if driver { driver_library_facts(replay, stops) } else { StepEvidenceList::default() };
     StepRecord::new(step, result, [Basis::Image(fact.id)].into_iter().chain(more.iter()), cite)
 }
 
 /// Returns the facts that decide which libraries of the driver are added to the container.
-fn driver_library_facts(replay: Replay<'_>, stops: bool) -> BasisList {
+fn driver_library_facts(replay: Replay<'_>, stops: bool) -> StepEvidenceList {
     let (env, host) = (replay.environment(), replay.host);
     let request = replay.container_request();
     if stops && !uses_container_toolkit(request.kind) {
-        return BasisList::new(request.facts.into_iter().flatten());
+        return StepEvidenceList::new(request.facts.into_iter().flatten());
     }
     if stops && host.launch == Launch::Gke {
-        return BasisList::new([env.basis(loader::SEARCH_PATH), Basis::Pool(PoolField::Launch)]);
+        return StepEvidenceList::new([env.basis(loader::SEARCH_PATH), Basis::Pool(PoolField::Launch)]);
     }
     let option = Basis::Entry(PoolEntry::Option(ToolkitOptions::SUPPORTED_CAPABILITIES));
     let capability_facts = [env.basis(NVIDIA_DRIVER_CAPABILITIES), Basis::Pool(PoolField::Mode), option];
-    BasisList::new(capability_facts.into_iter().filter(|_| host.mode == Mode::Legacy))
+    StepEvidenceList::new(capability_facts.into_iter().filter(|_| host.mode == Mode::Legacy))
 }
 
 /// Returns the worst availability of several libraries.

@@ -108,7 +108,7 @@ fn missing_table_entry(replay: Replay<'_>, step: StartStep) -> Option<MissingFac
             let (driver, gpu) = (replay.host.driver?, replay.host.gpu.as_ref()?.name.clone());
             (name(replay.image.compat.id), Cause::CompatOnGpu { libcuda: library.version, gpu, driver })
         }
-        StartStep::GpuKnown => return missing_gpu_support(replay),
+        StartStep::GpuKnown => return unknown_gpu_support_fact(replay),
         StartStep::Runtime if runtime::is_beyond_known_toolkits(replay.knowledge, *cuda.known()?) => {
             (name(cuda.id), Cause::CudaNewer { cuda: *cuda.known()?, date: replay.knowledge.newest_source_date() })
         }
@@ -219,7 +219,7 @@ fn build_for_gpu(replay: Replay<'_>) -> BuildForGpu {
 }
 
 /// Returns why it is unknown whether a driver supports a GPU.
-fn missing_gpu_support(replay: Replay<'_>) -> Option<MissingFact> {
+fn unknown_gpu_support_fact(replay: Replay<'_>) -> Option<MissingFact> {
     let (host, knowledge) = (replay.host, replay.knowledge);
     let capability = host.gpu.as_ref()?.capability?;
     let date = knowledge.newest_source_date();

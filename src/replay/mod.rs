@@ -59,6 +59,6 @@ pub use self::replay_steps::replay;
 pub(crate) use self::startup_result::pool_field_value;
 pub use self::startup_result::{HostResult, StartupResult, StartupVerdict};
 pub use self::step_record::{
-    Basis, BasisList, Citation, CudaErrorCodes, DiscardingRecorder, FullRecorder, RefusalReason, ReplayFailure,
-    StartRoute, StartStep, StepRecord, StepRecorder, StepResult,
+    Basis, Citation, CudaErrorCodes, DiscardingRecorder, FullRecorder, RefusalReason, ReplayFailure, StartRoute,
+    StartStep, StepEvidenceList, StepRecord, StepRecorder, StepResult,
 };

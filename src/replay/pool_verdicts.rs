@@ -185,7 +185,7 @@ pub(super) fn results_by_open_value<'a>(
     if !end.steps().any(which) || !loader::depends_on_unread_note(replay_of) {
         return Vec::new();
     }
-    let each: Vec<_> = replay_of.host.compat_library_variants().iter().map(with).collect();
+    let each: Vec<_> = replay_of.host.with_and_without_compat().iter().map(with).collect();
     let all = |is: fn(StartupResult) -> bool| each.iter().all(|(_, end)| is(end.fate));
     let alike =
         all(|fate| matches!(fate, StartupResult::Starts(_))) || all(|fate| matches!(fate, StartupResult::Fails(_)));

@@ -117,7 +117,7 @@ pub(super) fn requirement_step(replay: Replay<'_>) -> StepRecord {
     let row = host.driver_row.filter(|_| pool.is_some()).map(Basis::Row);
     let disable_variable =
         env.unknown_variable(DISABLE_REQUIRE_VARIABLE).filter(|_| matches!(result, StepResult::Stops(_)));
-    let facts = requirement_variables(replay)
+    let facts = requirement_variable_evidence(replay)
         .into_iter()
         .flatten()
         .chain(disable_variable)
@@ -189,7 +189,7 @@ fn requirements_reader(replay: Replay<'_>) -> RequirementsReader {
 }
 
 /// Returns up to three variables that hold requirements, as bases.
-fn requirement_variables(replay: Replay<'_>) -> [Option<Basis>; 3] {
+fn requirement_variable_evidence(replay: Replay<'_>) -> [Option<Basis>; 3] {
     let env = replay.environment();
     let mut found = [None; 3];
     let named = env.with_prefix(REQUIREMENT_PREFIX).map(|(name, _)| name);

@@ -109,7 +109,7 @@ fn choice_of_library_matters_only_if_a_note_decides() {
                 let one = Replay::new(&image, component, host, knowledge);
                 let end = ReplayEnd::without_cache(one, true);
                 let same = |other: &Host| ReplayEnd::without_cache(one.with_host(other), true).is_same(&end);
-                let alike = host.compat_library_variants().iter().all(same);
+                let alike = host.with_and_without_compat().iter().all(same);
                 let hangs = loader::depends_on_unread_note(one);
                 dependent += usize::from(hangs);
                 others += usize::from(!hangs);
@@ -130,12 +130,12 @@ fn derived_hosts_have_separate_numbers() {
         let way = (host.mode, host.launch, host.toolkit_version, host.compat_selection);
         let other = *seen.entry(numbers(host).before_libcuda).or_insert(way);
         assert_eq!(other, way, "one number for two ways");
-        for other in host.in_cdi.iter().map(|other| &**other).chain(host.compat_library_variants()) {
+        for other in host.in_cdi.iter().map(|other| &**other).chain(host.with_and_without_compat()) {
             assert_ne!(numbers(other).before_libcuda, numbers(host).before_libcuda);
         }
-        for other in host.compat_library_variants() {
+        for other in host.with_and_without_compat() {
             // Of a variant of a variant nothing is known.
-            assert!(other.compat_library_variants().iter().all(|one| one.alike.is_none()));
+            assert!(other.with_and_without_compat().iter().all(|one| one.alike.is_none()));
         }
     }
     assert!(seen.len() < all.len() / 2, "{} of {}", seen.len(), all.len());

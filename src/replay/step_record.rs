@@ -208,9 +208,9 @@ impl Basis {
 
 /// Up to six bases of a step's result, the deciding ones first.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct BasisList([Option<Basis>; 6]);
+pub struct StepEvidenceList([Option<Basis>; 6]);
 
-impl BasisList {
+impl StepEvidenceList {
     /// Creates the list from these bases; more than six are cut off.
     pub fn new(list: impl IntoIterator<Item = Basis>) -> Self {
         let mut all = Self::default();
@@ -238,7 +238,7 @@ pub struct StepRecord {
     /// Its result.
     pub result: StepResult,
     /// The facts that decided the result, or that are missing for it.
-    pub facts: BasisList,
+    pub facts: StepEvidenceList,
     /// The document that the step follows.
     pub cite: Citation,
 }
@@ -251,7 +251,7 @@ impl StepRecord {
         facts: impl IntoIterator<Item = Basis>,
         cite: Citation,
     ) -> Self {
-        Self { step, result, facts: BasisList::new(facts), cite }
+        Self { step, result, facts: StepEvidenceList::new(facts), cite }
     }
 }
 

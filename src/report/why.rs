@@ -373,10 +373,10 @@ fn write_brief(
     let lines = |blocks: &[(usize, usize, String)]| blocks.iter().map(|one| one.2.lines().count()).sum::<usize>();
     let mut left_out = 0;
     if options.pool.is_none() && lines(&blocks) > SCREEN_LINES {
-        let failing = blocks.iter().any(|(rank, ..)| *rank < starts_rank());
+        let failing = blocks.iter().any(|(rank, ..)| *rank < satisfied_verdict_rank());
         if failing {
-            left_out = blocks.iter().filter(|(rank, ..)| *rank == starts_rank()).map(|one| one.1).sum();
-            blocks.retain(|(rank, ..)| *rank < starts_rank());
+            left_out = blocks.iter().filter(|(rank, ..)| *rank == satisfied_verdict_rank()).map(|one| one.1).sum();
+            blocks.retain(|(rank, ..)| *rank < satisfied_verdict_rank());
         }
         let mut most = blocks.len();
         while most > 1 && lines(blocks.get(..most).unwrap_or_default()) > SCREEN_LINES {
@@ -393,7 +393,8 @@ fn write_brief(
     match left_out {
         0 => writeln!(out, "Every step: --why={FULL}"),
         more => {
-            let what = if blocks.iter().any(|(rank, ..)| *rank < starts_rank()) { "Failures first; " } else { "" };
+            let what =
+                if blocks.iter().any(|(rank, ..)| *rank < satisfied_verdict_rank()) { "Failures first; " } else { "" };
             let line = format!(
                 "{what}{} not shown. One pool: --why POOL. Every step: --why={FULL}",
                 pluralize(more, "verdict")
@@ -409,12 +410,12 @@ fn verdict_rank(fate: VerdictKind) -> usize {
         VerdictKind::Fails => 0,
         VerdictKind::Depends => 1,
         VerdictKind::Undetermined => 2,
-        VerdictKind::Starts | VerdictKind::NotApplicable => starts_rank(),
+        VerdictKind::Starts | VerdictKind::NotApplicable => satisfied_verdict_rank(),
     }
 }
 
 /// Returns the position of verdicts that need no attention.
-const fn starts_rank() -> usize {
+const fn satisfied_verdict_rank() -> usize {
     3
 }
 
@@ -512,7 +513,7 @@ impl ReasonPrinter<'_> {
             }
         }
         // What starts needs no more than an example.
-        let most = if entry.rank == starts_rank() { 1 } else { MAX_TEXTS };
+        let most = if entry.rank == satisfied_verdict_rank() { 1 } else { MAX_TEXTS };
         let mut shown: Vec<(&[String], Vec<&VerdictReason<'_>>)> = Vec::new();
         for reason in &entry.reasons {
             match shown.iter_mut().find(|(texts, _)| *texts == reason.texts.as_slice()) {

@@ -27,7 +27,7 @@ pub(super) fn owner_of_file(path: &str, knowledge: Knowledge) -> FileOwner {
     if is_cache_or_build_path(path) {
         return FileOwner::ToolCache;
     }
-    if knowledge.is_cuda_part(path) {
+    if knowledge.is_cuda_file(path) {
         return FileOwner::Cuda;
     }
     let imported = split_site_packages_path(path);

@@ -159,7 +159,7 @@ fn all_releases(request: &PackageRequest, archs: &[String], knowledge: Knowledge
 
 /// Returns the releases of `PyTorch`, in each of their builds.
 fn torch_releases(name: &'static str, archs: &[String], knowledge: Knowledge) -> Vec<CandidateRelease> {
-    let page = knowledge.build_page(name);
+    let page = knowledge.build_index_url_template(name);
     let there = |row: &TorchRow, tag: &str| {
         archs.iter().all(|arch| arch == "amd64" || knowledge.torch_build(row.version, tag, arch).is_some())
     };

@@ -303,7 +303,7 @@ fn build_index_url_spans(text: &str, build: &str) -> Vec<Span> {
 
 /// Whether a URL belongs to an index page that the tables list.
 pub(super) fn is_known_index(case: &FixContext<'_>, address: &str) -> bool {
-    let pages = case.knowledge().build_pages();
+    let pages = case.knowledge().all_build_index_url_templates();
     pages.filter_map(|page| page.split("{build}").next()).any(|page| address.starts_with(page))
 }
 

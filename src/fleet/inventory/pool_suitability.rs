@@ -57,13 +57,13 @@ impl PoolNodeLabels<'_> {
             return Some(self.may_have_product(&demand.holds));
         }
         if INSTANCE_TYPE_LABELS.contains(&key) {
-            return Some(self.may_have_instance_type(&demand.holds));
+            return Some(self.may_match_instance_type(&demand.holds));
         }
         if let Some(profile) = key.strip_prefix(cluster::MIG_RESOURCE_PREFIX) {
             return Some(self.may_have_mig_profile(profile));
         }
         if key == DRIVER_LABEL {
-            return Some(self.may_have_driver(&demand.holds));
+            return Some(self.may_match_driver_version(&demand.holds));
         }
         let label = self.label_from_pool(key)?;
         let first_word = |values: &[String]| -> Vec<String> {
@@ -126,7 +126,7 @@ impl PoolNodeLabels<'_> {
     }
 
     /// Whether a machine type label can meet the operator.
-    fn may_have_instance_type(&self, holds: &LabelCondition) -> bool {
+    fn may_match_instance_type(&self, holds: &LabelCondition) -> bool {
         let LabelCondition::In(values) = holds else { return true };
         let may = |gpu: &GpuSpec, value: &String| {
             self.knowledge.cloud_instance(value).is_none_or(|row| {
@@ -138,7 +138,7 @@ impl PoolNodeLabels<'_> {
     }
 
     /// Whether the driver version label can meet the operator.
-    fn may_have_driver(&self, holds: &LabelCondition) -> bool {
+    fn may_match_driver_version(&self, holds: &LabelCondition) -> bool {
         let specs = || self.pool.driver.iter().map(|spec| &spec.value);
         let version = |value: &String| value.parse::<DriverVersion>().ok();
         let goes = |spec: &DriverSpec, value| version(value).is_some_and(|version| matches_driver(spec, version));

@@ -69,8 +69,9 @@ fn term_for_node(
     let anchor = open.iter().position(tells).ok_or(None)?;
     let mut term = vec![open.remove(anchor)];
     let mut left: Vec<usize> = (0..others.len()).collect();
-    let meets =
-        |at: &usize, demand: &NodeRequirement| others.get(*at).is_some_and(|labels| is_demand_met(demand, labels));
+    let meets = |at: &usize, demand: &NodeRequirement| {
+        others.get(*at).is_some_and(|labels| is_requirement_satisfied(demand, labels))
+    };
     left.retain(|at| term.iter().all(|demand| meets(at, demand)));
     while let Some(first) = left.first().copied() {
         let leaves = |demand: &NodeRequirement| left.iter().filter(|at| meets(at, demand)).count();
@@ -86,7 +87,7 @@ fn term_for_node(
 }
 
 /// Whether a node meets a demand, as the Kubernetes scheduler decides; false for operators that are never generated.
-fn is_demand_met(demand: &NodeRequirement, labels: &NodeLabels) -> bool {
+fn is_requirement_satisfied(demand: &NodeRequirement, labels: &NodeLabels) -> bool {
     let value = labels.get(&demand.key);
     match &demand.holds {
         LabelCondition::In(values) => value.is_some_and(|value| values.contains(value)),

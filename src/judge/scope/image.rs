@@ -3,8 +3,8 @@
 use crate::infer::STARTUP_VARIABLES;
 use crate::judge::scope::arch_lists::{ARCH_LIST_VARIABLE, RefusedListPart, arch_list_entries};
 use crate::judge::scope::{
-    BlamedLookup, RuleScope, bool_lookup, fact_lookup, fact_lookup_or, list_lookup, number_value, observed_list_lookup,
-    text_lookup, version_lookup,
+    BlamedLookup, RuleScope, bool_lookup, fact_lookup, fact_lookup_with_default, list_lookup, number_value,
+    observed_list_lookup, text_lookup, version_lookup,
 };
 use crate::model::fact::{
     BuildMachineProperty, BuildMachineQuery, CompatLibrary, DriverLibrary, FactId, InspectionDepth, Origin,
@@ -34,10 +34,12 @@ impl RuleScope<'_> {
                 let own = |one: &&DriverLibrary| !one.stub || (one.link && !one.path.contains("/stubs/"));
                 observed_list_lookup(all.iter().filter(own).map(|one| one.path.clone()).collect(), true)
             }),
-            "image.compat.present" => fact_lookup_or(&image.compat, FactValue::Bool(false), |_| FactValue::Bool(true)),
+            "image.compat.present" => {
+                fact_lookup_with_default(&image.compat, FactValue::Bool(false), |_| FactValue::Bool(true))
+            }
             "image.compat.count" => {
                 self.compat_packages(|all| FactLookup::Known(number_value(all.len()))).unwrap_or_else(|| {
-                    fact_lookup_or(&image.compat, number_value(0), |compat| {
+                    fact_lookup_with_default(&image.compat, number_value(0), |compat| {
                         number_value(compat_library_names(&compat.libraries).len())
                     })
                 })
@@ -65,9 +67,11 @@ impl RuleScope<'_> {
             "arch_list.entries" => fact_lookup(image.env.get(ARCH_LIST_VARIABLE), |value| {
                 list_lookup(arch_list_entries(value).map(str::to_owned))
             }),
-            "arch_list.ptx" => fact_lookup_or(image.env.get(ARCH_LIST_VARIABLE), FactValue::Bool(false), |value| {
-                FactValue::Bool(arch_list_entries(value).any(|entry| entry.to_ascii_uppercase().ends_with("+PTX")))
-            }),
+            "arch_list.ptx" => {
+                fact_lookup_with_default(image.env.get(ARCH_LIST_VARIABLE), FactValue::Bool(false), |value| {
+                    FactValue::Bool(arch_list_entries(value).any(|entry| entry.to_ascii_uppercase().ends_with("+PTX")))
+                })
+            }
             _ => return None,
         })
     }

@@ -101,7 +101,7 @@ fn fact_lookup<T>(fact: &TypedFact<T>, value: impl Fn(&T) -> FactLookup) -> Blam
 }
 
 /// Converts a fact to a value of the vocabulary; `none` if it is absent.
-fn fact_lookup_or<T>(fact: &TypedFact<T>, none: FactValue, value: impl Fn(&T) -> FactValue) -> BlamedLookup {
+fn fact_lookup_with_default<T>(fact: &TypedFact<T>, none: FactValue, value: impl Fn(&T) -> FactValue) -> BlamedLookup {
     let blamed = fact_lookup(fact, |known| FactLookup::Known(value(known)));
     match blamed.lookup {
         FactLookup::Absent => BlamedLookup { lookup: FactLookup::Known(none), ..blamed },

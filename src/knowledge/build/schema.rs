@@ -61,7 +61,7 @@ pub(crate) const HOW: &[&str] = &["memory", "inferred", "documented", "measured"
 macro_rules! enum_words {
     ($($(#[$meta:meta])* $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)* })*) => {
         /// Returns the TOML words of a field enum.
-        const fn words_of(name: FieldEnum) -> &'static [&'static str] {
+        const fn enum_values(name: FieldEnum) -> &'static [&'static str] {
             match name {
                 $(FieldEnum::$name => &[$($word),*],)*
             }
@@ -89,7 +89,7 @@ macro_rules! list {
             key: &[$(stringify!($key)),*],
             fields: &[$((
                 stringify!($field),
-                Kind::$kind $((stringify!($enum), words_of(FieldEnum::$enum)))?
+                Kind::$kind $((stringify!($enum), enum_values(FieldEnum::$enum)))?
             )),*],
         }),*];
     };

@@ -27,7 +27,7 @@ const MAX_REGIONS: usize = 64;
 
 /// The next step in reading a container.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum ContainerStep {
+pub(super) enum FatbinStep {
     /// This many bytes of the entry's header are needed.
     Bytes(usize),
     /// The next entry, at this offset.
@@ -40,7 +40,7 @@ pub(super) enum ContainerStep {
 
 /// A container that is being read.
 #[derive(Debug)]
-struct OpenContainer {
+struct OpenFatbin {
     start: u64,
     end: u64,
     next: u64,
@@ -56,7 +56,7 @@ struct CodeRegion {
 
 /// Adjacent containers with equal contents.
 #[derive(Debug)]
-struct ContainerGroup {
+struct FatbinGroup {
     /// Offsets in steps of eight, of the first and of the last.
     first: u32,
     last: u32,
@@ -67,10 +67,10 @@ struct ContainerGroup {
 /// Collects the GPU code containers of a file.
 #[derive(Debug, Default)]
 pub(super) struct CodeCollector {
-    open: Option<OpenContainer>,
+    open: Option<OpenFatbin>,
     signatures: BTreeMap<Vec<CodeImage>, u16>,
     kept: usize,
-    stretches: Vec<ContainerGroup>,
+    stretches: Vec<FatbinGroup>,
     runs: Vec<CodeRegion>,
     /// The run that containers and zeros are added to.
     run: Option<usize>,
@@ -100,7 +100,7 @@ impl CodeCollector {
             self.broken |= self.run.is_none();
             self.runs.extend(self.run.map(|_| CodeRegion { start, end: start }));
         }
-        self.open = Some(OpenContainer {
+        self.open = Some(OpenFatbin {
             start,
             end,
             next: start.saturating_add(to_file_offset(extent.header)),
@@ -109,21 +109,21 @@ impl CodeCollector {
     }
 
     /// Reads the header of the next entry, whose first bytes are `bytes`; `None` if no container is open.
-    pub(super) fn read_entry(&mut self, bytes: &[u8]) -> Option<ContainerStep> {
+    pub(super) fn read_entry(&mut self, bytes: &[u8]) -> Option<FatbinStep> {
         let open = self.open.as_mut()?;
         if open.next >= open.end {
             return self.close_container();
         }
         if bytes.len() < ENTRY_HEADER_SIZE {
-            return Some(ContainerStep::Bytes(ENTRY_HEADER_SIZE));
+            return Some(FatbinStep::Bytes(ENTRY_HEADER_SIZE));
         }
         let Some(extent) = parse_entry(bytes, open.end.saturating_sub(open.next)) else {
             let at = open.next;
-            self.abandon_container(at);
-            return Some(ContainerStep::Broken(at));
+            self.end_truncated_fatbin(at);
+            return Some(FatbinStep::Broken(at));
         };
         let header_size = required_header_size(bytes, extent);
-        let Some(header) = bytes.get(..header_size) else { return Some(ContainerStep::Bytes(header_size)) };
+        let Some(header) = bytes.get(..header_size) else { return Some(FatbinStep::Bytes(header_size)) };
         for image in parse_images(header) {
             match image {
                 None => self.unknown = self.unknown.saturating_add(1),
@@ -132,21 +132,21 @@ impl CodeCollector {
             }
         }
         open.next = open.next.saturating_add(extent.total_size());
-        Some(ContainerStep::Entry(open.next))
+        Some(FatbinStep::Entry(open.next))
     }
 
     /// Ends the open container, which was read completely.
-    fn close_container(&mut self) -> Option<ContainerStep> {
+    fn close_container(&mut self) -> Option<FatbinStep> {
         let open = self.open.take()?;
         self.record_container(open.start, open.images);
         if let Some(run) = self.current_region() {
             run.end = open.end;
         }
-        Some(ContainerStep::End(open.end))
+        Some(FatbinStep::End(open.end))
     }
 
     /// Ends the open container before its declared end, and marks the code as broken.
-    pub(super) fn abandon_container(&mut self, at: u64) {
+    pub(super) fn end_truncated_fatbin(&mut self, at: u64) {
         if self.open.take().is_some() {
             self.broken = true;
             if let Some(run) = self.current_region() {
@@ -178,7 +178,7 @@ impl CodeCollector {
         match self.stretches.last_mut().filter(|last| long && last.signature == signature) {
             Some(stretch) => (stretch.last, stretch.count) = (first, stretch.count.saturating_add(1)),
             None if kept < MAX_GROUPS => {
-                self.stretches.push(ContainerGroup { first, last: first, count: 1, signature });
+                self.stretches.push(FatbinGroup { first, last: first, count: 1, signature });
             }
             None => (self.too_much, self.full) = (true, true),
         }
@@ -233,7 +233,7 @@ impl CodeCollector {
         let images = self.open.as_ref().map_or(0, |open| open.images.capacity()) + self.kept;
         images * size_of::<CodeImage>()
             + self.signatures.len() * entry
-            + self.stretches.capacity() * size_of::<ContainerGroup>()
+            + self.stretches.capacity() * size_of::<FatbinGroup>()
             + self.runs.capacity() * size_of::<CodeRegion>()
     }
 }

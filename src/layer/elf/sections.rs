@@ -31,7 +31,7 @@ pub(super) struct Section {
 }
 
 /// Returns the file offset of the section names.
-pub(super) fn names_offset(table: &[u8], index: u16) -> Option<u64> {
+pub(super) fn section_names_offset(table: &[u8], index: u16) -> Option<u64> {
     let entry = table.get(usize::from(index) * usize::from(SECTION_HEADER_SIZE)..)?;
     u64_at(entry, 24)
 }

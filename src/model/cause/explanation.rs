@@ -24,7 +24,7 @@ impl Explanation {
     }
 
     /// Whether another subject is unknown for the same reason.
-    pub fn has_reason_of(&self, other: &Self) -> bool {
+    pub fn has_same_reason(&self, other: &Self) -> bool {
         self.cause == other.cause
     }
 

@@ -257,7 +257,7 @@ impl<'a> ShellWalker<'a> {
         depth: usize,
         inside: bool,
     ) {
-        if inside || self.current_execution() == Tristate::No {
+        if inside || self.commands_run() == Tristate::No {
             return;
         }
         let mut rest = ranges;
@@ -361,8 +361,7 @@ impl<'a> ShellWalker<'a> {
         let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
         let mut span = first.span.cover(last.span);
         span.start = start.unwrap_or(span.start).min(span.start);
-        let conditional =
-            (self.is_in_condition() && self.insisted.is_none()) || self.current_execution() != Tristate::Yes;
+        let conditional = (self.is_in_condition() && self.insisted.is_none()) || self.commands_run() != Tristate::Yes;
         if self.out.len() < MAX_COMMANDS {
             let variables = self.shared_variables(words.first());
             let Redirections { writes, appends, input, .. } = redirects;

@@ -501,7 +501,7 @@ impl ShellWalker<'_> {
             Some("continue") => false,
             _ => return false,
         };
-        let chance = self.current_execution();
+        let chance = self.commands_run();
         let Some(at) = self.branches.iter().rposition(|branch| branch.kind == ShellBlockKind::Loop) else {
             return true;
         };

@@ -107,7 +107,7 @@ impl ShellWalker<'_> {
         }
         let name = word.trim_end_matches(['=', '+']);
         let before = if word.ends_with("+=") { self.arrays.get(name).cloned() } else { Some(Some(Vec::new())) };
-        let whole = before.flatten().zip(elements.filter(|_| is_plain && self.current_execution() == Tristate::Yes));
+        let whole = before.flatten().zip(elements.filter(|_| is_plain && self.commands_run() == Tristate::Yes));
         let whole = whole.map(|(before, new)| before.into_iter().chain(new).collect::<Vec<Word>>());
         let whole = whole.filter(|whole| whole.len() <= MAX_ARRAY_ELEMENTS);
         if self.arrays.len() < MAX_VARIABLES {
@@ -282,7 +282,7 @@ impl ShellWalker<'_> {
 
     /// Applies `shift` and `set` to the parameters; returns whether the command is one of them.
     pub(super) fn apply_shift_or_set(&mut self, program: Option<&str>, words: &[Word]) -> bool {
-        let sure = self.current_execution() == Tristate::Yes;
+        let sure = self.commands_run() == Tristate::Yes;
         match program {
             Some("shift") => {
                 let number = words.first().map_or(Some(1), |number| number.known()?.parse::<usize>().ok());
@@ -361,8 +361,7 @@ impl ShellWalker<'_> {
     /// Adopts the parameters at the end of a sourced file that had none of its own.
     pub(super) fn end_sourced_file(&mut self, left: PositionalParameters) {
         if left != self.arguments {
-            self.arguments =
-                if self.current_execution() == Tristate::Yes { left } else { PositionalParameters::unknown() };
+            self.arguments = if self.commands_run() == Tristate::Yes { left } else { PositionalParameters::unknown() };
         }
     }
 
@@ -415,7 +414,7 @@ impl ShellWalker<'_> {
         // That the command in front ends well is what is asked here.
         let asks =
             self.list.is_after_success() && !self.branches.iter().any(|branch| branch.kind == ShellBlockKind::Loop);
-        let chance = if asks { self.current_execution().and(Tristate::Maybe) } else { self.current_execution() };
+        let chance = if asks { self.commands_run().and(Tristate::Maybe) } else { self.commands_run() };
         let mut goes = self.goes;
         let left = if shell { &mut goes.shell } else { &mut goes.function };
         *left = left.and(chance.not());

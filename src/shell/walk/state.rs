@@ -279,7 +279,7 @@ impl<'a> ShellWalker<'a> {
     }
 
     /// Whether the current commands run.
-    pub(super) fn current_execution(&self) -> Tristate {
+    pub(super) fn commands_run(&self) -> Tristate {
         self.branches.iter().fold(self.list.gate.and(self.goes.combined()), |chance, branch| chance.and(branch.now))
     }
 

@@ -27,7 +27,7 @@ impl ElfReader {
             FileFormat::Elf(header) => {
                 (seen.machine, seen.kind) = (header.machine, header.kind);
                 self.search_block(true);
-                self.code.abandon_container(self.block.file_offset(self.block.from));
+                self.code.end_truncated_fatbin(self.block.file_offset(self.block.from));
                 seen.not_inspected.append(&mut self.missed);
                 self.add_names(&mut seen);
                 self.add_sections(&header, &mut seen);
@@ -97,7 +97,7 @@ impl ElfReader {
     /// Returns the relevant sections; `None` if there is no section table, or it was not read.
     fn relevant_sections(&self, header: &ElfHeader) -> Option<Vec<Section>> {
         let table = self.table.as_ref()?;
-        let names = sections::names_offset(table, header.section_names)?;
+        let names = sections::section_names_offset(table, header.section_names)?;
         // Names inside of what was skipped as GPU code were not met.
         let met = names < self.size && !self.strings.too_many && !self.code.covers(names);
         met.then(|| sections::find_sections(table, names, &self.strings.sections))

@@ -1,7 +1,7 @@
 //! Searches the bytes of a block for containers, strings and notes.
 
 use crate::layer::elf::bytes::{to_file_offset, to_memory_length};
-use crate::layer::elf::gpu_code::ContainerStep;
+use crate::layer::elf::gpu_code::FatbinStep;
 use crate::layer::elf::header::FileFormat;
 use crate::layer::elf::reader::ElfReader;
 use crate::layer::elf::reader::block::BLOCK_SIZE;
@@ -34,19 +34,19 @@ impl ElfReader {
     fn read_container_step(&mut self) -> bool {
         let at = self.block.from;
         match self.code.read_entry(self.block.bytes.get(at..).unwrap_or_default()) {
-            Some(ContainerStep::Bytes(count)) => {
+            Some(FatbinStep::Bytes(count)) => {
                 self.block.discard_searched(0, count);
                 return false;
             }
-            Some(ContainerStep::Entry(to)) => {
+            Some(FatbinStep::Entry(to)) => {
                 self.block.skip_to(to);
                 self.block.want = fatbin::ENTRY_HEADER_SIZE;
             }
-            Some(ContainerStep::End(to)) => {
+            Some(FatbinStep::End(to)) => {
                 self.block.skip_to(to);
                 self.block.want = BYTES_AFTER_CONTAINER;
             }
-            Some(ContainerStep::Broken(_)) | None => {}
+            Some(FatbinStep::Broken(_)) | None => {}
         }
         // What is skipped over has still to come.
         !self.block.bytes.is_empty()
