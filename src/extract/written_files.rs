@@ -25,7 +25,7 @@ pub(super) fn record_changed_files(
     let mut made: Vec<(String, FileChange)> = Vec::new();
     {
         let open = |folder: &str, path: &str| reader.open_image_file(folder, path, run);
-        let around = CommandContext {
+        let context = CommandContext {
             lookup: &|name| run.scope.lookup(name),
             open: &open,
             environment: *environment,
@@ -33,13 +33,13 @@ pub(super) fn record_changed_files(
         };
         let path = |word: &Word| word.known().map(|path| absolute_path(&reader.folder, path));
         let mut written = Vec::new();
-        add_redirected_files(command, &around, reader.source, &path, &mut written);
-        if let Some((ExpandedText::Known { value: to, .. }, texts)) = install::exported_file(command, &around) {
+        add_redirected_files(command, &context, reader.source, &path, &mut written);
+        if let Some((ExpandedText::Known { value: to, .. }, texts)) = install::exported_file(command, &context) {
             let to = absolute_path(&reader.folder, &to);
             let whole = texts.and_then(|texts| join_texts(&to, &texts).ok_or(Cause::SeveralFiles));
             written.push((to, whole));
         }
-        let edits = add_edited_files(command, &around, &path, &mut written);
+        let edits = add_edited_files(command, &context, &path, &mut written);
         if command.conditional {
             for (_, content) in &mut written {
                 *content = Err(Cause::PerhapsWritten);
@@ -175,7 +175,7 @@ fn unknown_content_error() -> Result<OpenedFile, Cause> {
 /// Adds the files that a command writes by redirection or `tee`.
 fn add_redirected_files(
     command: &Command,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
     source: SourceId,
     path: &dyn Fn(&Word) -> Option<String>,
     made: &mut Vec<(String, Result<OpenedFile, Cause>)>,
@@ -187,11 +187,11 @@ fn add_redirected_files(
     let named: Vec<&Word> = arguments.iter().filter(|word| tee && !flag(word)).copied().collect();
     for word in command.writes.iter().chain(named) {
         let Some(to) = path(word).filter(|path| !path.starts_with("/dev/")) else { continue };
-        let new = install::standard_output(command, around);
+        let new = install::standard_output(command, context);
         let parts = match (appends, new) {
             (_, Err(_)) => Err(()),
             (false, Ok(new)) => Ok(new),
-            (true, Ok(new)) => match (around.open)("/", &to) {
+            (true, Ok(new)) => match (context.open)("/", &to) {
                 Ok(before) => Ok([vec![before], new].concat()),
                 Err(_) => Err(()),
             },
@@ -235,7 +235,7 @@ fn join_texts(path: &str, parts: &[OpenedFile]) -> Option<OpenedFile> {
 /// Adds the files that a `sed` command edits in a way that is followed; returns whether it is one.
 fn add_edited_files(
     command: &Command,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
     path: &dyn Fn(&Word) -> Option<String>,
     made: &mut Vec<(String, Result<OpenedFile, Cause>)>,
 ) -> bool {
@@ -245,7 +245,7 @@ fn add_edited_files(
     let Some((edit, files, true)) = install::parse_sed(&command.words) else { return false };
     for file in files {
         let Some(to) = path(file) else { continue };
-        let edited = (around.open)("/", &to).and_then(|opened| edit.apply(&opened));
+        let edited = (context.open)("/", &to).and_then(|opened| edit.apply(&opened));
         made.push((to, edited));
     }
     true

@@ -29,7 +29,7 @@ pub(super) fn fixes_under_assumptions(
     subject: &AnalysisSubject,
     judged: &model::Subject,
     settings: AnalysisSettings<'_>,
-    means: &SearchResources<'_>,
+    resources: &SearchResources<'_>,
 ) -> Vec<Vec<TestedFix>> {
     let platforms = platforms_of_pools(judged, settings);
     // What starts without a container has the files of its host.
@@ -44,7 +44,7 @@ pub(super) fn fixes_under_assumptions(
         AssumedBase::for_image(&seen, platform, settings)
     });
     let under = |what: &str, change: &dyn Fn(Observations) -> Observations| {
-        search_under_assumption((what, change), subject, judged, settings, means)
+        search_under_assumption((what, change), subject, judged, settings, resources)
     };
     let either = |usually: &bool| match usual.as_ref().filter(|_| *usually) {
         None => under(EMPTY_ASSUMPTION, &assume_empty),
@@ -52,7 +52,7 @@ pub(super) fn fixes_under_assumptions(
     };
     let mut found = Vec::new();
     let all: &[bool] = if usual.is_some() { &[false, true] } else { &[false] };
-    means.threads.process_in_order(all, either, |tried| {
+    resources.threads.process_in_order(all, either, |tried| {
         found.push(tried);
         true
     });
@@ -75,7 +75,7 @@ fn search_under_assumption(
     subject: &AnalysisSubject,
     judged: &model::Subject,
     settings: AnalysisSettings<'_>,
-    means: &SearchResources<'_>,
+    resources: &SearchResources<'_>,
 ) -> Vec<TestedFix> {
     let change = |seen: Observations| Some(change(seen));
     let Some(subject) = subject_with_saved_observations(subject, judged, &platforms_of_pools(judged, settings), change)
@@ -83,10 +83,10 @@ fn search_under_assumption(
         return Vec::new();
     };
     let settings = AnalysisSettings { detail: ReportDetail::Fates, ..settings };
-    let then = judge::judge_on_hosts(&subject, settings, means.hosts);
+    let then = judge::judge_on_hosts(&subject, settings, resources.hosts);
     let mut found = Vec::new();
     for aim in [TargetPools::Failing, TargetPools::Open] {
-        let tried = search_fixes(aim, ChangeKind::ALL, &subject, &then, settings, means).tried;
+        let tried = search_fixes(aim, ChangeKind::ALL, &subject, &then, settings, resources).tried;
         found.extend(tried.into_iter().filter(|one| one.breaks.is_empty()).map(|one| TestedFix {
             settles: [one.cures, one.settles].concat(),
             narrows: [one.lifts, one.narrows].concat(),

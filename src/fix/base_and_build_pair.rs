@@ -81,7 +81,7 @@ fn evaluate_pairs(
             None => without().and_then(|three| test_candidate(case, three, trials)),
         };
         let Some(one) = one else { continue };
-        if one.breaks.is_empty() && one.helped_pool_count(case.aim) == all {
+        if one.breaks.is_empty() && one.helped_pool_count(case.target_pools) == all {
             return PairResults { further: true, found: Some(one), enough: true };
         }
         found = found.or(Some(one));

@@ -50,9 +50,11 @@ pub(super) fn find_sequences(
         trials.spend(used);
         behind -= used;
         let Some(one) = chain.and_then(|candidate| test_candidate(case, candidate, trials)) else { continue };
-        let done = one.breaks.is_empty() && one.starting_pools(case.aim).len() == all;
+        let done = one.breaks.is_empty() && one.starting_pools(case.target_pools).len() == all;
         let starts_same_pools = |other: &TestedFix| {
-            one.starting_pools(case.aim).iter().all(|pool| other.starting_pools(case.aim).contains(pool))
+            one.starting_pools(case.target_pools)
+                .iter()
+                .all(|pool| other.starting_pools(case.target_pools).contains(pool))
         };
         if !tried.iter().any(starts_same_pools) {
             found.push(one);
@@ -68,7 +70,7 @@ pub(super) fn find_sequences(
 fn find_first_changes(case: &FixContext<'_>, tried: &[TestedFix], trials: &mut TrialRunner<'_>) -> Vec<FirstChange> {
     let mut found: Vec<FirstChange> = Vec::new();
     for one in tried.iter().filter(|one| one.kind.changes_image() && one.breaks.is_empty() && one.step < FAR_STEP) {
-        if one.starting_pools(case.aim).is_empty() || found.len() == MAX_HELPFUL_FIRST_CHANGES {
+        if one.starting_pools(case.target_pools).is_empty() || found.len() == MAX_HELPFUL_FIRST_CHANGES {
             continue;
         }
         let Some(outcome) = trials.test_change(case, &one.change) else { continue };
@@ -110,11 +112,11 @@ fn extend_sequence(case: &FixContext<'_>, first: FirstChange, trials: &mut Trial
     let mut any = false;
     for _ in 1..MAX_CHANGES {
         let settings = AnalysisSettings { sources: &sources, detail: ReportDetail::Fates, ..case.settings };
-        let hosts = trials.means.hosts;
+        let hosts = trials.resources.hosts;
         let judged = judge::judge_on_hosts(&subject, settings, hosts);
-        let Some(next) = FixContext::try_new(case.aim, &subject, &judged, settings, hosts) else { break };
+        let Some(next) = FixContext::try_new(case.target_pools, &subject, &judged, settings, hosts) else { break };
         let found = rank_fixes(single_change_fixes(&kinds, &next, trials), &next);
-        let helps = |one: &TestedFix| one.breaks.is_empty() && !one.starting_pools(case.aim).is_empty();
+        let helps = |one: &TestedFix| one.breaks.is_empty() && !one.starting_pools(case.target_pools).is_empty();
         let Some(one) = found.into_iter().find(helps) else { break };
         candidate = combine_changes(candidate, &one)?;
         any = true;

@@ -26,7 +26,7 @@ pub(super) fn find_driver_and_image_change(
     trials: &mut TrialRunner<'_>,
 ) -> Option<TestedFix> {
     let helps = |one: &TestedFix, name: &String| {
-        one.starting_pools(case.aim).contains(name) || one.improved_pools(case.aim).contains(name)
+        one.starting_pools(case.target_pools).contains(name) || one.improved_pools(case.target_pools).contains(name)
     };
     let stuck = case.target_pools().filter(|pool| !tried.iter().any(|one| helps(one, &pool.name.value)));
     let stuck: Vec<(&Pool, Vec<DriverVersion>)> = stuck
@@ -78,14 +78,14 @@ fn find_image_change(
     let settings = AnalysisSettings { fleet: &fleet, detail: ReportDetail::Fates, ..case.settings };
     let hosts = FleetHosts::for_fleet(settings);
     let judged = judge::judge_on_hosts(case.subject, settings, &hosts);
-    let next = FixContext::try_new(case.aim, case.subject, &judged, settings, &hosts)?;
+    let next = FixContext::try_new(case.target_pools, case.subject, &judged, settings, &hosts)?;
     let left = trials.remaining().min(MAX_TRIALS);
-    let means = SearchResources::new(&hosts, trials.means.threads);
+    let means = SearchResources::new(&hosts, trials.resources.threads);
     let mut own = TrialRunner::new(&means, left);
     let kinds: Vec<ChangeKind> = ChangeKind::ALL.iter().copied().filter(|kind| kind.changes_image()).collect();
     let starts = |one: &TestedFix| {
         let written_off = one.compiled || !one.breaks.is_empty();
-        !written_off && moved.iter().any(|(pool, _)| one.starting_pools(case.aim).contains(&pool.name.value))
+        !written_off && moved.iter().any(|(pool, _)| one.starting_pools(case.target_pools).contains(&pool.name.value))
     };
     let one = rank_fixes(single_change_fixes(&kinds, &next, &mut own), &next).into_iter().find(starts);
     let one = one.or_else(|| base_and_build_pair::find_pair(&next, &mut own).filter(starts));
@@ -97,7 +97,7 @@ fn find_image_change(
 fn combine_with_drivers(case: &FixContext<'_>, moved: &[(&Pool, DriverVersion)], one: TestedFix) -> Option<TestedFix> {
     let knowledge = case.knowledge();
     let subject = one.subject.as_ref()?;
-    let starting = moved.iter().filter(|(pool, _)| one.starting_pools(case.aim).contains(&pool.name.value));
+    let starting = moved.iter().filter(|(pool, _)| one.starting_pools(case.target_pools).contains(&pool.name.value));
     let changes = starting.map(|(pool, driver)| {
         let images = SubjectImages::infer(subject, &pool.platforms(knowledge), case.settings.as_of, knowledge);
         let starts = |version| {

@@ -54,7 +54,7 @@ type StepSeverities = BTreeMap<StartStep, StepSeverity>;
 
 /// A subject that fails or may fail on some pools, with everything that a search for fixes needs.
 pub(super) struct FixContext<'a> {
-    pub(super) aim: TargetPools,
+    pub(super) target_pools: TargetPools,
     pub(super) subject: &'a AnalysisSubject,
     pub(super) settings: AnalysisSettings<'a>,
     pub(super) before: &'a model::Subject,
@@ -87,14 +87,14 @@ pub(super) struct FixContext<'a> {
 impl<'a> FixContext<'a> {
     /// Judges a subject on its target pools; `None` if there is no such pool, or nothing was observed.
     pub(super) fn try_new(
-        aim: TargetPools,
+        target_pools: TargetPools,
         subject: &'a AnalysisSubject,
         before: &'a model::Subject,
         settings: AnalysisSettings<'a>,
         hosts: &FleetHosts,
     ) -> Option<Self> {
         let knowledge = settings.knowledge;
-        let aimed: Vec<&Pool> = select_target_pools(aim, before, settings.fleet).collect();
+        let aimed: Vec<&Pool> = select_target_pools(target_pools, before, settings.fleet).collect();
         let mut platforms: Vec<String> = aimed.iter().flat_map(|pool| pool.platforms(knowledge)).collect();
         platforms.dedup();
         let platform = platforms.first()?.clone();
@@ -113,12 +113,12 @@ impl<'a> FixContext<'a> {
             AnalysisSettings { detail: ReportDetail::Steps, pools: &names, ..settings },
             hosts,
         );
-        let verdicts = || whole_subject_verdicts(&judged).filter(|one| aim.includes(one.fate));
+        let verdicts = || whole_subject_verdicts(&judged).filter(|one| target_pools.includes(one.fate));
         let steps: BTreeMap<String, StepSeverities> =
             verdicts().map(|one| (one.pool.clone(), worst_severities(one))).collect();
         let mut doubts = ImprovementGoals::default();
         for (pool, was) in &steps {
-            doubts.set_goal(pool, required_improvement(aim, was));
+            doubts.set_goal(pool, required_improvement(target_pools, was));
         }
         let of_hosts = verdicts().flat_map(|one| one.scenarios.iter().map(|scenario| scenario.outcome));
         let somewhere = verdicts().filter(|one| starts_on_some_hosts(one)).map(|one| one.pool.clone()).collect();
@@ -126,7 +126,7 @@ impl<'a> FixContext<'a> {
         let open =
             judged.facts.iter().filter(|fact| fact.state == FactState::Unknown).map(|fact| fact.key.clone()).collect();
         Some(Self {
-            aim,
+            target_pools,
             subject,
             settings,
             before,
@@ -175,7 +175,7 @@ impl<'a> FixContext<'a> {
     /// before.
     pub(super) fn is_resolved(&self, verdict: &model::Verdict, judged: &model::Subject) -> bool {
         let Some(was) = self.steps.get(&verdict.pool).filter(|_| !verdict.scenarios.is_empty()) else { return false };
-        match self.aim {
+        match self.target_pools {
             TargetPools::Failing => self.is_failure_removed(was, verdict, judged),
             TargetPools::Open => self.is_uncertainty_reduced(was, verdict, judged),
         }
@@ -240,7 +240,7 @@ impl<'a> FixContext<'a> {
 
     /// Returns the pools of the fleet for which fixes are searched.
     pub(super) fn target_pools(&self) -> impl Iterator<Item = &'a Pool> {
-        select_target_pools(self.aim, self.before, self.settings.fleet)
+        select_target_pools(self.target_pools, self.before, self.settings.fleet)
     }
 
     /// Whether the image fails with an outcome on some host.
@@ -279,12 +279,12 @@ pub(super) fn platforms_of_pools(judged: &model::Subject, settings: AnalysisSett
 
 /// Returns the pools of a fleet whose verdict on the subject is one of the target pools.
 fn select_target_pools<'a>(
-    aim: TargetPools,
+    target_pools: TargetPools,
     before: &'a model::Subject,
     fleet: &'a Fleet,
 ) -> impl Iterator<Item = &'a Pool> {
     let takes = move |pool: &&Pool| {
-        whole_subject_verdicts(before).any(|one| one.pool == pool.name.value && aim.includes(one.fate))
+        whole_subject_verdicts(before).any(|one| one.pool == pool.name.value && target_pools.includes(one.fate))
     };
     fleet.pools.iter().filter(takes)
 }
@@ -321,9 +321,9 @@ fn worst_severities(verdict: &model::Verdict) -> StepSeverities {
 }
 
 /// Returns the improvement of a start-up that a fix must bring: a necessary condition of `is_resolved`.
-fn required_improvement(aim: TargetPools, was: &StepSeverities) -> ImprovementGoal {
+fn required_improvement(target_pools: TargetPools, was: &StepSeverities) -> ImprovementGoal {
     let passes = |step: &StartStep| was.get(step).is_none_or(|end| *end == StepSeverity::Passes);
-    match aim {
+    match target_pools {
         TargetPools::Failing => ImprovementGoal::Somewhere,
         TargetPools::Open => {
             ImprovementGoal::Better(StartStep::ALL.iter().copied().filter(|step| !passes(step)).collect())

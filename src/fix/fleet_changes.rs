@@ -44,7 +44,7 @@ fn smallest_sufficient_driver(
 ) -> Option<DriverVersion> {
     let knowledge = case.knowledge();
     let newer = newer_drivers(case, pool);
-    let (images, means) = (TrialRunner::inferred_images(case, pool), trials.means);
+    let (images, means) = (TrialRunner::inferred_images(case, pool), trials.resources);
     let mut doubt = 0;
     let starts = |version, doubt: &mut usize| {
         let made = means.hosts_with_driver(pool, version, images.day(), case.settings);
@@ -137,7 +137,7 @@ pub(super) fn toolkit_candidates(case: &FixContext<'_>, trials: &mut TrialRunner
                 newer.find(|version| helps(PoolChange::Toolkit(*version)))
             }
             // Nobody says which one the nodes have: that from which on all do.
-            None if case.aim == TargetPools::Open => {
+            None if case.target_pools == TargetPools::Open => {
                 let not = samples.iter().rposition(|version| !helps(PoolChange::Toolkit(*version)));
                 samples.get(not.map_or(samples.len(), |at| at + 1)).copied()
             }

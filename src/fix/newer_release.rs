@@ -32,14 +32,14 @@ pub(super) fn find_newer_release(
     subject: &AnalysisSubject,
     judged: &model::Subject,
     settings: AnalysisSettings<'_>,
-    means: &SearchResources<'_>,
+    resources: &SearchResources<'_>,
 ) -> Option<(TestedFix, Vec<model::FixDrivers>)> {
     let no_code = |one: &model::Verdict| one.outcome == Some(Outcome::NoKernelImage);
     if !judged.verdicts.iter().any(no_code) {
         return None;
     }
-    let case = FixContext::try_new(TargetPools::Failing, subject, judged, settings, means.hosts)?;
-    let mut trials = TrialRunner::new(means, trial::trial_budget(subject, MAX_CANDIDATES));
+    let case = FixContext::try_new(TargetPools::Failing, subject, judged, settings, resources.hosts)?;
+    let mut trials = TrialRunner::new(resources, trial::trial_budget(subject, MAX_CANDIDATES));
     let all = case.target_pools().count();
     let mut found: Option<TestedFix> = None;
     for candidate in release_and_base_candidates(&case).into_iter().take(MAX_CANDIDATES) {

@@ -26,23 +26,24 @@ pub struct FixSearchResult {
 
 /// Searches fixes of some kinds for the pools that the aim selects.
 pub(super) fn search_fixes(
-    aim: TargetPools,
+    target_pools: TargetPools,
     kinds: &[ChangeKind],
     subject: &AnalysisSubject,
     before: &model::Subject,
     settings: AnalysisSettings<'_>,
-    means: &SearchResources<'_>,
+    resources: &SearchResources<'_>,
 ) -> FixSearchResult {
-    let Some(case) = FixContext::try_new(aim, subject, before, settings, means.hosts) else {
+    let Some(case) = FixContext::try_new(target_pools, subject, before, settings, resources.hosts) else {
         return FixSearchResult::default();
     };
     let all = case.target_pools().count();
-    let certain = aim == TargetPools::Failing;
+    let certain = target_pools == TargetPools::Failing;
     let most = if certain { trial::MAX_TRIALS } else { trial::MAX_TRIALS_UNDETERMINED };
-    let mut trials = TrialRunner::new(means, trial::trial_budget(subject, most));
+    let mut trials = TrialRunner::new(resources, trial::trial_budget(subject, most));
     let mut tried = single_change_fixes(kinds, &case, &mut trials);
-    let of_image =
-        |one: &TestedFix| one.kind.changes_image() && one.breaks.is_empty() && one.helped_pool_count(aim) == all;
+    let of_image = |one: &TestedFix| {
+        one.kind.changes_image() && one.breaks.is_empty() && one.helped_pool_count(target_pools) == all
+    };
     if certain && !tried.iter().any(of_image) {
         tried.extend(base_and_build_pair::find_pair(&case, &mut trials));
     }
@@ -67,20 +68,25 @@ pub(super) fn search_fixes(
         tried.extend(driver_and_image_change::find_driver_and_image_change(&case, &tried, &mut trials));
     }
     let split = if certain { pool_split::describe_split(&case, &tried) } else { None };
-    FixSearchResult { tried: drop_backward_fixes(rank_fixes(tried, &case), aim), split, cut: trials.remaining() == 0 }
+    FixSearchResult {
+        tried: drop_backward_fixes(rank_fixes(tried, &case), target_pools),
+        split,
+        cut: trials.remaining() == 0,
+    }
 }
 
 /// Drops fixes that go back to an older CUDA major release or base OS, where other image fixes help the same pools.
-fn drop_backward_fixes(tried: Vec<TestedFix>, aim: TargetPools) -> Vec<TestedFix> {
+fn drop_backward_fixes(tried: Vec<TestedFix>, target_pools: TargetPools) -> Vec<TestedFix> {
     let (back, onward): (Vec<bool>, Vec<&TestedFix>) = (
         tried.iter().map(|one| base_downgrades::is_downgrade(&one.change)).collect(),
         tried.iter().filter(|one| one.kind.changes_image() && !base_downgrades::is_downgrade(&one.change)).collect(),
     );
     let needless = |one: &TestedFix| {
         let others = || onward.iter().filter(|other| other.breaks.iter().all(|pool| one.breaks.contains(pool)));
-        let starts = |pool: &String| others().any(|other| other.starting_pools(aim).contains(pool));
-        let eases = |pool: &String| starts(pool) || others().any(|other| other.improved_pools(aim).contains(pool));
-        one.starting_pools(aim).iter().all(starts) && one.improved_pools(aim).iter().all(eases)
+        let starts = |pool: &String| others().any(|other| other.starting_pools(target_pools).contains(pool));
+        let eases =
+            |pool: &String| starts(pool) || others().any(|other| other.improved_pools(target_pools).contains(pool));
+        one.starting_pools(target_pools).iter().all(starts) && one.improved_pools(target_pools).iter().all(eases)
     };
     let kept: Vec<bool> = tried.iter().zip(back).map(|(one, back)| !back || !needless(one)).collect();
     tried.into_iter().zip(kept).filter_map(|(one, kept)| kept.then_some(one)).collect()

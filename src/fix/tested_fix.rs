@@ -51,24 +51,24 @@ pub struct TestedFix {
 
 impl TestedFix {
     /// Returns the pools of this aim on which the image starts with the change.
-    pub(super) fn starting_pools(&self, aim: TargetPools) -> &[String] {
-        match aim {
+    pub(super) fn starting_pools(&self, target_pools: TargetPools) -> &[String] {
+        match target_pools {
             TargetPools::Failing => &self.cures,
             TargetPools::Open => &self.settles,
         }
     }
 
     /// Returns the pools of this aim on which the change helps without a certain start.
-    pub(super) fn improved_pools(&self, aim: TargetPools) -> &[String] {
-        match aim {
+    pub(super) fn improved_pools(&self, target_pools: TargetPools) -> &[String] {
+        match target_pools {
             TargetPools::Failing => &self.lifts,
             TargetPools::Open => &self.narrows,
         }
     }
 
     /// Returns the number of pools of this aim on which the change helps.
-    pub(super) fn helped_pool_count(&self, aim: TargetPools) -> usize {
-        self.starting_pools(aim).len() + self.improved_pools(aim).len()
+    pub(super) fn helped_pool_count(&self, target_pools: TargetPools) -> usize {
+        self.starting_pools(target_pools).len() + self.improved_pools(target_pools).len()
     }
 }
 
@@ -145,7 +145,7 @@ pub(super) fn test_candidate(
         supposed: None,
         subject: outcome.subject,
     };
-    (tried.helped_pool_count(case.aim) > 0).then_some(tried)
+    (tried.helped_pool_count(case.target_pools) > 0).then_some(tried)
 }
 
 /// Tests candidates in order until one helps on all pools, and returns those that help.
@@ -154,15 +154,17 @@ pub(super) fn test_until_sufficient(
     case: &FixContext<'_>,
     trials: &mut TrialRunner<'_>,
 ) -> Vec<TestedFix> {
-    let (aim, all) = (case.aim, case.target_pools().count());
+    let (target_pools, all) = (case.target_pools, case.target_pools().count());
     let mut tried = Vec::new();
     let one = |candidate: &FixCandidate, trials: &mut TrialRunner<'_>| test_candidate(case, candidate.clone(), trials);
     trials.run_each(candidates, one, |one| {
         let Some(one) = one else { return true };
         // What still hangs on a field of the pool may be cured by the next.
         let hangs = |now: &TrialVerdict| now.fate == VerdictKind::Depends && one.lifts.contains(&now.pool);
-        let enough =
-            one.breaks.is_empty() && one.helped_pool_count(aim) == all && !one.compiled && !one.fates.iter().any(hangs);
+        let enough = one.breaks.is_empty()
+            && one.helped_pool_count(target_pools) == all
+            && !one.compiled
+            && !one.fates.iter().any(hangs);
         tried.push(one);
         !enough
     });
@@ -171,13 +173,13 @@ pub(super) fn test_until_sufficient(
 
 /// Ranks fixes: the best of each kind first, then those that no smaller fix of the kind replaces.
 pub(super) fn rank_fixes(mut tried: Vec<TestedFix>, case: &FixContext<'_>) -> Vec<TestedFix> {
-    let (aim, all) = (case.aim, case.target_pools().count());
+    let (target_pools, all) = (case.target_pools, case.target_pools().count());
     let cost = |one: &TestedFix| Cost {
         breaks: !one.breaks.is_empty(),
-        helpless: all - one.helped_pool_count(aim).min(all),
+        helpless: all - one.helped_pool_count(target_pools).min(all),
         compiled: one.compiled,
         far: one.step >= FAR_STEP,
-        left: all - one.starting_pools(aim).len().min(all),
+        left: all - one.starting_pools(target_pools).len().min(all),
         changes: if let ProposedChange::All(list) = &one.change { list.len() } else { 1 },
         kind: one.kind,
         step: one.step,
@@ -190,11 +192,11 @@ pub(super) fn rank_fixes(mut tried: Vec<TestedFix>, case: &FixContext<'_>) -> Ve
         let no_better = |other: &TestedFix| {
             other.safety <= one.safety
                 && other.compiled <= one.compiled
-                && one.starting_pools(aim).iter().all(|pool| other.starting_pools(aim).contains(pool))
-                && one
-                    .improved_pools(aim)
-                    .iter()
-                    .all(|pool| other.starting_pools(aim).contains(pool) || other.improved_pools(aim).contains(pool))
+                && one.starting_pools(target_pools).iter().all(|pool| other.starting_pools(target_pools).contains(pool))
+                && one.improved_pools(target_pools).iter().all(|pool| {
+                    other.starting_pools(target_pools).contains(pool)
+                        || other.improved_pools(target_pools).contains(pool)
+                })
                 && other.breaks.iter().all(|pool| one.breaks.contains(pool))
         };
         if of_kind().next().is_none() {

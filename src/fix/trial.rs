@@ -43,7 +43,7 @@ pub(super) fn trial_budget(subject: &AnalysisSubject, most: usize) -> usize {
 
 /// Runs trials within a budget.
 pub(super) struct TrialRunner<'a> {
-    pub(super) means: &'a SearchResources<'a>,
+    pub(super) resources: &'a SearchResources<'a>,
     left: usize,
     /// For work done in advance: the trials that remain for all of it together.
     ahead: Option<&'a AtomicUsize>,
@@ -53,13 +53,13 @@ pub(super) struct TrialRunner<'a> {
 
 impl<'a> TrialRunner<'a> {
     /// Creates a runner with a budget of trials.
-    pub(super) const fn new(means: &'a SearchResources<'a>, left: usize) -> Self {
-        Self { means, left, ahead: None, short: false }
+    pub(super) const fn new(resources: &'a SearchResources<'a>, left: usize) -> Self {
+        Self { resources, left, ahead: None, short: false }
     }
 
     /// Creates a runner with a separate budget.
     pub(super) const fn with_budget(&self, left: usize) -> Self {
-        Self::new(self.means, left)
+        Self::new(self.resources, left)
     }
 
     /// Returns the number of remaining trials.
@@ -96,16 +96,16 @@ impl<'a> TrialRunner<'a> {
         work: impl Fn(&T, &mut TrialRunner<'_>) -> R + Sync,
         mut take: impl FnMut(R) -> bool,
     ) {
-        let means = self.means;
+        let resources = self.resources;
         let (left, ahead) = (AtomicUsize::new(self.left), AtomicUsize::new(self.left));
         let run_item = |item: &T| {
             let left = left.load(Ordering::Relaxed);
-            let mut own = TrialRunner { means, left, ahead: Some(&ahead), short: false };
+            let mut own = TrialRunner { resources, left, ahead: Some(&ahead), short: false };
             let result = work(item, &mut own);
             (result, (!own.short).then(|| left - own.left))
         };
         let mut items_then = items.iter();
-        means.threads.process_in_order(items, run_item, |(result, used)| {
+        resources.threads.process_in_order(items, run_item, |(result, used)| {
             let item = items_then.next();
             let result = match (item, used.filter(|used| *used <= self.left)) {
                 (_, Some(used)) => {
@@ -249,11 +249,11 @@ impl TrialRunner<'_> {
         let judged = |pools: &[String], detail| {
             let settings = AnalysisSettings { pools, detail, ..case.settings };
             case.with_search_state(|doubts| {
-                judge::judge_with_replay_cache(subject, settings, self.means.hosts, &inferred, doubts)
+                judge::judge_with_replay_cache(subject, settings, self.resources.hosts, &inferred, doubts)
             })
         };
         let runs = whole_subject_verdicts(case.before);
-        let (aimed, others): (Vec<_>, Vec<_>) = runs.partition(|one| case.aim.includes(one.fate));
+        let (aimed, others): (Vec<_>, Vec<_>) = runs.partition(|one| case.target_pools.includes(one.fate));
         let [aimed, others] =
             [aimed, others].map(|list| list.into_iter().map(|one| one.pool.clone()).collect::<Vec<String>>());
         let settings = AnalysisSettings { pools: &aimed, detail: ReportDetail::Steps, ..case.settings };
@@ -262,7 +262,7 @@ impl TrialRunner<'_> {
             TrialDetail::Fates => trial_verdicts_with_steps(case, &judged(&aimed, ReportDetail::Steps)),
             TrialDetail::Help => {
                 let ask = |doubts: &mut ImprovementGoals| {
-                    judge::judge_with_goals(subject, settings, self.means.hosts, &inferred, doubts)
+                    judge::judge_with_goals(subject, settings, self.resources.hosts, &inferred, doubts)
                 };
                 trial_verdicts_with_steps(case, &case.with_search_state(ask))
             }
@@ -319,7 +319,7 @@ impl TrialRunner<'_> {
             let settings = AnalysisSettings { fleet: &fleet, pools: &[], detail: ReportDetail::Steps, ..case.settings };
             let hosts = match (change, fleet.pools.first()) {
                 (PoolChange::Driver(version), Some(pool)) => {
-                    self.means.hosts_with_driver(pool, *version, settings.as_of, settings)
+                    self.resources.hosts_with_driver(pool, *version, settings.as_of, settings)
                 }
                 _ => Arc::new(FleetHosts::for_fleet(settings)),
             };
@@ -362,8 +362,9 @@ fn observations_on_platform<'a>(subject: &'a AnalysisSubject, platform: &str) ->
 /// Returns the verdicts of a subject judged step by step, marking pools on which the old failure is gone.
 fn trial_verdicts_with_steps(case: &FixContext<'_>, judged: &model::Subject) -> Vec<TrialVerdict> {
     let mut found = trial_verdicts(judged);
-    let was =
-        |pool: &str| whole_subject_verdicts(case.before).any(|one| one.pool == pool && case.aim.includes(one.fate));
+    let was = |pool: &str| {
+        whole_subject_verdicts(case.before).any(|one| one.pool == pool && case.target_pools.includes(one.fate))
+    };
     let open = |one: &TrialVerdict| TargetPools::Open.includes(one.fate) && was(&one.pool);
     for one in &mut found {
         let verdict = whole_subject_verdicts(judged).find(|other| other.pool == one.pool);
@@ -386,8 +387,8 @@ mod tests {
     /// Runs lists of trial counts, and returns the results and the remaining trials.
     fn run_lists(lists: &[Vec<usize>], threads: usize, left: usize) -> (Vec<Vec<usize>>, usize) {
         let (hosts, threads) = (FleetHosts::default(), ThreadBudget::new(threads));
-        let means = SearchResources::new(&hosts, &threads);
-        let mut trials = TrialRunner::new(&means, left);
+        let resources = SearchResources::new(&hosts, &threads);
+        let mut trials = TrialRunner::new(&resources, left);
         let mut all = Vec::new();
         let of_list = |list: &Vec<usize>, trials: &mut TrialRunner<'_>| {
             let mut some = Vec::new();

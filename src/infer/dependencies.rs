@@ -14,18 +14,18 @@ use crate::resolve::{LISTED_ARCHITECTURE, TableCatalog};
 /// Returns the observations with the dependencies of their packages, and these dependencies; `None` if there are none.
 pub(super) fn add_dependencies(
     seen: &Observations,
-    place: InstallContext<'_>,
+    install_context: InstallContext<'_>,
 ) -> Option<(Observations, Vec<ObservedPackage>)> {
     let mut found: Vec<(ObservedPackage, &'static RequiresDistRow)> = Vec::new();
     // Packages of an inspected image, and those of the base image, are listed with their dependencies.
     let has_unlisted = |package: &&ObservedPackage| {
         package.requirement.manager == PackageManager::Pip
             && !package.requirement.no_deps
-            && Some(package.fact) != place.build.fact
+            && Some(package.fact) != install_context.build.fact
             && (seen.depth == InspectionDepth::Text || !package.requirement.extras.is_empty())
     };
     for package in seen.uninstalled_packages.iter().chain(&seen.packages).filter(has_unlisted) {
-        found.extend(dependencies_of(package, seen, place));
+        found.extend(dependencies_of(package, seen, install_context));
     }
     if found.is_empty() {
         return None;
@@ -56,15 +56,15 @@ pub(super) fn add_dependencies(
 fn dependencies_of(
     package: &ObservedPackage,
     seen: &Observations,
-    place: InstallContext<'_>,
+    install_context: InstallContext<'_>,
 ) -> Vec<(ObservedPackage, &'static RequiresDistRow)> {
-    let InstallContext { knowledge, .. } = place;
+    let InstallContext { knowledge, .. } = install_context;
     let Requirement { name, extras, .. } = &package.requirement;
     let mut rows = knowledge.dependencies_with_extras(name, extras).peekable();
     if rows.peek().is_none() {
         return Vec::new();
     }
-    let release = selected_release(package, seen, place);
+    let release = selected_release(package, seen, install_context);
     let applicable = rows.filter(|row| is_row_applicable(row, &release, knowledge));
     let mut found: Vec<_> = applicable.map(|row| (dependency(package, row, &release, seen, knowledge), row)).collect();
     if release == SelectedRelease::Unknown {
@@ -174,8 +174,12 @@ enum SelectedRelease {
 
 /// Returns the release of a package that is installed: the requested one, an installed one that stays, or the newest one
 /// in the tables that the ranges, the day and the Python version allow.
-fn selected_release(package: &ObservedPackage, seen: &Observations, place: InstallContext<'_>) -> SelectedRelease {
-    let InstallContext { build, arch, as_of, knowledge } = place;
+fn selected_release(
+    package: &ObservedPackage,
+    seen: &Observations,
+    install_context: InstallContext<'_>,
+) -> SelectedRelease {
+    let InstallContext { build, arch, as_of, knowledge } = install_context;
     let name = &package.requirement.name;
     match &package.requirement.version {
         PackageVersion::Exact(version) => return SelectedRelease::This(version.without_local()),

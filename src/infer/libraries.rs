@@ -51,16 +51,16 @@ struct RequiredLibraries {
 pub(super) fn infer_needs(
     facts: &mut Facts,
     seen: &Observations,
-    place: InstallContext<'_>,
+    install_context: InstallContext<'_>,
     components: &[Component],
     env: &EnvFacts,
     ld_conf: &TypedFact<Vec<LdConf>>,
 ) -> Vec<LibraryDependencies> {
-    let InstallContext { build, knowledge, .. } = place;
+    let InstallContext { build, knowledge, .. } = install_context;
     let world = LibrarySources { seen, build, searched: loader_search_directories(env, ld_conf), knowledge };
     let mut found = Vec::new();
     for component in components {
-        let required = required_libraries(facts, seen, components, (component, env), place);
+        let required = required_libraries(facts, seen, components, (component, env), install_context);
         if required.at_start.is_empty() && required.later.is_empty() && required.open.is_none() {
             continue;
         }
@@ -97,9 +97,9 @@ fn required_libraries(
     seen: &Observations,
     components: &[Component],
     (component, env): (&Component, &EnvFacts),
-    place: InstallContext<'_>,
+    install_context: InstallContext<'_>,
 ) -> RequiredLibraries {
-    let knowledge = place.knowledge;
+    let knowledge = install_context.knowledge;
     let mut required = RequiredLibraries::default();
     // A component that a variable keeps on the CPU needs none; with an unknown value, the needs are unknown.
     match (&component.cuda.state, component.cuda_variable(facts)) {
@@ -127,7 +127,9 @@ fn required_libraries(
         if !of || component.is_without_cuda() {
             continue;
         }
-        if let Some(why) = library_dependencies::explain_unknown_library_needs(seen, package, place.arch, knowledge) {
+        if let Some(why) =
+            library_dependencies::explain_unknown_library_needs(seen, package, install_context.arch, knowledge)
+        {
             required.open.get_or_insert(why);
             required.from.push(package.fact);
             continue;

@@ -60,8 +60,8 @@ impl TorchInstall<'_> {
     /// Returns what is installed after an upgrade that offers this torch, where the installed one satisfies the
     /// requirements; `None` if that one stays, since it is as new. The local version `2.3.1+cpu` is newer than `2.3.1`
     /// (PEP 440).
-    fn or_as_new(self, now: &ImageTorch<'_>, build: &BaseBuild, day: TorchContext<'_>) -> Option<Self> {
-        let installed = match now {
+    fn or_as_new(self, current_torch: &ImageTorch<'_>, build: &BaseBuild, day: TorchContext<'_>) -> Option<Self> {
+        let installed = match current_torch {
             ImageTorch::None => None,
             ImageTorch::Base => build.torch.map(|(version, _)| (version.to_owned(), false)),
             ImageTorch::Installed(installed) => installed.full_version(day),
@@ -70,8 +70,7 @@ impl TorchInstall<'_> {
         let Some(((installed, complete), (offered, offer_complete))) = both else { return Some(self) };
         let public = compare_pep440_versions(public_version(&installed), public_version(&offered));
         let whole = compare_pep440_versions(&installed, &offered).filter(|_| complete && offer_complete);
-        let of_conda =
-            matches!(now, ImageTorch::Installed(torch) if torch.package.requirement.manager == PackageManager::Conda);
+        let of_conda = matches!(current_torch, ImageTorch::Installed(torch) if torch.package.requirement.manager == PackageManager::Conda);
         let plain_offer = offer_complete && !offered.contains('+') && (complete || !of_conda);
         let Some(public) = public else { return Some(self) };
         if public.is_gt() || public.is_eq() && (plain_offer || whole.is_some_and(Ordering::is_ge)) {
@@ -81,7 +80,7 @@ impl TorchInstall<'_> {
             return Some(self);
         }
         // Which of two builds of one version is newer is unknown.
-        Some(match now {
+        Some(match current_torch {
             ImageTorch::Installed(TorchInstall { variant: Err(why), .. }) => Self { variant: Err(why.clone()), ..self },
             _ => self.or_base_build(),
         })
@@ -102,8 +101,8 @@ impl TorchInstall<'_> {
     /// Joins this install with an installed one of unknown version, which may be a newer build of the same version.
     ///
     /// A requirement with a local version names the build.
-    fn or_newer_installed(self, now: &ImageTorch<'_>, named: Option<&ObservedPackage>) -> Self {
-        let ImageTorch::Installed(TorchInstall { version: Err(why), .. }) = now else { return self };
+    fn or_newer_installed(self, current_torch: &ImageTorch<'_>, named: Option<&ObservedPackage>) -> Self {
+        let ImageTorch::Installed(TorchInstall { version: Err(why), .. }) = current_torch else { return self };
         if is_about_unread_base(why) || named.is_some_and(|named| named.requirement.version.local().is_some()) {
             return self;
         }
@@ -112,8 +111,8 @@ impl TorchInstall<'_> {
 
     /// Joins this install with the case that its command is skipped: the build stays known only if it is the installed
     /// one.
-    fn or_skipped(self, now: &ImageTorch<'_>, open_base: bool) -> Self {
-        let alike = match now {
+    fn or_skipped(self, current_torch: &ImageTorch<'_>, open_base: bool) -> Self {
+        let alike = match current_torch {
             ImageTorch::None => !open_base,
             ImageTorch::Base => false,
             ImageTorch::Installed(other) => {
@@ -183,7 +182,8 @@ pub(super) fn resolve_torch<'a>(
 ) -> ImageTorch<'a> {
     let day = TorchContext { arch, as_of, knowledge };
     let base_has_torch = build.torch.is_some() || build.torch_bounds.is_some();
-    let mut now = if base_has_torch || build.of_others.is_some() { ImageTorch::Base } else { ImageTorch::None };
+    let mut current_torch =
+        if base_has_torch || build.of_others.is_some() { ImageTorch::Base } else { ImageTorch::None };
     if seen.depth != InspectionDepth::Text {
         let of_manager = |accepts: &dyn Fn(PackageManager) -> bool| {
             seen.packages
@@ -197,7 +197,7 @@ pub(super) fn resolve_torch<'a>(
         return match (of_pip, of_conda) {
             (Some(pip), Some(conda)) => ImageTorch::Installed(select_imported_torch(pip, conda, seen, day)),
             (Some(one), None) | (None, Some(one)) => ImageTorch::Installed(one),
-            (None, None) => now,
+            (None, None) => current_torch,
         };
     }
     let mut open_base = build.torch.is_none() && !matches!(build.family, BaseFamily::Plain | BaseFamily::Cuda);
@@ -214,24 +214,24 @@ pub(super) fn resolve_torch<'a>(
             .iter()
             .any(|removed| removed.command == command && knowledge.has_variants(&removed.name))
         {
-            now = ImageTorch::None;
+            current_torch = ImageTorch::None;
             open_base = false;
         }
         let here: Vec<&ObservedPackage> = seen.packages_of_command(command).collect();
-        if let Some(install) = apply_command(&here, &now, open_base, seen, build, day) {
+        if let Some(install) = apply_command(&here, &current_torch, open_base, seen, build, day) {
             let install = match explain_possible_earlier_install(seen, command, install.is_pinned()) {
-                Some(why) if !now.is_version_known() && !install.replaces_installed(seen, knowledge) => {
+                Some(why) if !current_torch.is_version_known() && !install.replaces_installed(seen, knowledge) => {
                     install.or_already_installed(why)
                 }
                 _ => install,
             };
-            now = ImageTorch::Installed(verify_build(install, seen, day));
+            current_torch = ImageTorch::Installed(verify_build(install, seen, day));
             open_base = false;
         }
     }
-    match now {
+    match current_torch {
         ImageTorch::Installed(install) => ImageTorch::Installed(reconcile_with_cuda_builds(install, seen, knowledge)),
-        now => now,
+        current_torch => current_torch,
     }
 }
 
@@ -249,7 +249,7 @@ fn base_may_include(build: &BaseBuild, package: &ObservedPackage, knowledge: Kno
 /// Returns the torch that one command installs; `None` if it changes nothing.
 fn apply_command<'a>(
     here: &[&'a ObservedPackage],
-    now: &ImageTorch<'_>,
+    current_torch: &ImageTorch<'_>,
     open_base: bool,
     seen: &'a Observations,
     build: &BaseBuild,
@@ -257,8 +257,9 @@ fn apply_command<'a>(
 ) -> Option<TorchInstall<'a>> {
     // An environment of its own does not see what lies outside it.
     let is_isolated = here.iter().any(|package| package.separate_environment);
-    let inside = matches!(now, ImageTorch::Installed(torch) if torch.package.separate_environment);
-    let (now, open_base) = if is_isolated && !inside { (&ImageTorch::None, false) } else { (now, open_base) };
+    let inside = matches!(current_torch, ImageTorch::Installed(torch) if torch.package.separate_environment);
+    let (current_torch, open_base) =
+        if is_isolated && !inside { (&ImageTorch::None, false) } else { (current_torch, open_base) };
     let requested = here.iter().rfind(|package| is_torch_package(package, day.knowledge)).copied();
     let command = here.first()?.command;
     let bounds =
@@ -285,9 +286,9 @@ fn apply_command<'a>(
         }
     }
     let runs_on = here.first().and_then(|package| python_of_package(seen, package, day.knowledge).ok());
-    let place = CompanionContext { now, build, seen, python: runs_on.as_deref(), day };
+    let companion_context = CompanionContext { current_torch, build, seen, python: runs_on.as_deref(), day };
     let others = other_pip_packages(here, requested, build);
-    let pins = torch_requirements_of_command(&others, requested, &ranges, exact, place);
+    let pins = torch_requirements_of_command(&others, requested, &ranges, exact, companion_context);
     // A package that was not read may require any build.
     let unread = |(package, _): &&(&'a ObservedPackage, Result<TorchRequirement, Cause>)| {
         matches!(package.requirement.indexes, IndexSelection::Unknown(_))
@@ -300,7 +301,7 @@ fn apply_command<'a>(
     let perhaps = |other: &&&ObservedPackage| package.conditional.is_none() && requires_torch(other, day.knowledge);
     let mut possible = here.iter().filter(perhaps).filter_map(|other| other.conditional.clone());
     unknown_cause = unknown_cause.or_else(|| possible.next().filter(|_| !exact));
-    let older = find_possibly_older_requirement(&pins, &ranges, now, build, day);
+    let older = find_possibly_older_requirement(&pins, &ranges, current_torch, build, day);
     for (_, pin) in &pins {
         match pin {
             Ok(ask) => ranges.push(VersionRange::from(ask.range)),
@@ -316,8 +317,8 @@ fn apply_command<'a>(
             && package.requirement.prerelease.is_some()
             && matches!(package.requirement.indexes, IndexSelection::Only(_));
     let replaced = upgraded || reinstalled;
-    let kept = || unknown_cause.is_none() && satisfies_ranges(now, build, &ranges, day);
-    if !replaced && (kept() || keeps_other_vendor_torch(package, now, build)) {
+    let kept = || unknown_cause.is_none() && satisfies_ranges(current_torch, build, &ranges, day);
+    if !replaced && (kept() || keeps_other_vendor_torch(package, current_torch, build)) {
         return None;
     }
     if let Some(older) = older.filter(|_| unknown_cause.is_none() && !replaced) {
@@ -327,9 +328,11 @@ fn apply_command<'a>(
     if let Some(why) = unknown_cause.or_else(|| package.conditional.clone()) {
         let sure = || newest_torch(package, &ranges, &python_of_package(seen, package, day.knowledge), day);
         let sure = (certain && package.conditional.is_some()).then(sure);
-        return Some(uncertain_torch(package, requested, why, sure, (now, open_base), day.knowledge));
+        return Some(uncertain_torch(package, requested, why, sure, (current_torch, open_base), day.knowledge));
     }
-    if let (ImageTorch::Installed(TorchInstall { version: Err(why), .. }), false, false) = (now, replaced, exact) {
+    if let (ImageTorch::Installed(TorchInstall { version: Err(why), .. }), false, false) =
+        (current_torch, replaced, exact)
+    {
         return Some(TorchInstall::unknown(package, why.clone()));
     }
     if open_base && !exact {
@@ -340,7 +343,7 @@ fn apply_command<'a>(
     }
     let chosen = match named {
         Some(named) => {
-            if let Some(why) = explain_impossible_pin(named, package, &pins, place) {
+            if let Some(why) = explain_impossible_pin(named, package, &pins, companion_context) {
                 return Some(TorchInstall { variant: Err(why.clone()), ..TorchInstall::unknown(package, why) });
             }
             let deciding_fact = Some(named.fact).filter(|fact| *fact != package.fact);
@@ -349,7 +352,7 @@ fn apply_command<'a>(
             if open_base && !local && base_may_include(build, package, day.knowledge) {
                 return Some(install.or_base_build());
             }
-            match now {
+            match current_torch {
                 ImageTorch::Installed(other) if !replaced && !local => install.or_previous_build(other, &ranges),
                 _ => install,
             }
@@ -357,9 +360,9 @@ fn apply_command<'a>(
         None => newest_torch(package, &ranges, &python_of_package(seen, package, day.knowledge), day),
     };
     let prefers_newer = upgraded && !reinstalled;
-    let chosen = if prefers_newer { chosen.or_newer_installed(now, named) } else { chosen };
-    if prefers_newer && satisfies_ranges(now, build, &ranges, day) {
-        chosen.or_as_new(now, build, day)
+    let chosen = if prefers_newer { chosen.or_newer_installed(current_torch, named) } else { chosen };
+    if prefers_newer && satisfies_ranges(current_torch, build, &ranges, day) {
+        chosen.or_as_new(current_torch, build, day)
     } else {
         Some(chosen)
     }
@@ -371,9 +374,9 @@ fn explain_impossible_pin(
     pin: &ObservedPackage,
     package: &ObservedPackage,
     requirements: &[(&ObservedPackage, Result<TorchRequirement, Cause>)],
-    place: CompanionContext<'_>,
+    companion_context: CompanionContext<'_>,
 ) -> Option<Cause> {
-    let CompanionContext { seen, python, day, .. } = place;
+    let CompanionContext { seen, python, day, .. } = companion_context;
     let PackageVersion::Exact(version) = &pin.requirement.version else { return None };
     let is_unknown_index = matches!(package.requirement.indexes, IndexSelection::Unknown(_));
     let has_overrides = seen.base_changes.installers.overriding.contains(&package.command);
@@ -428,7 +431,7 @@ fn uncertain_torch<'a>(
     requested: Option<&ObservedPackage>,
     why: Cause,
     sure: Option<TorchInstall<'a>>,
-    (now, open_base): (&ImageTorch<'_>, bool),
+    (current_torch, open_base): (&ImageTorch<'_>, bool),
     knowledge: Knowledge,
 ) -> TorchInstall<'a> {
     let mut install = TorchInstall::unknown(package, why.clone());
@@ -440,8 +443,8 @@ fn uncertain_torch<'a>(
     if package.conditional.is_none() {
         return install;
     }
-    let install = install.or_skipped(now, open_base);
-    match (sure, now) {
+    let install = install.or_skipped(current_torch, open_base);
+    match (sure, current_torch) {
         (Some(sure), ImageTorch::Installed(there)) => install.with_two_candidates([&sure, there], knowledge),
         _ => install,
     }
@@ -452,13 +455,14 @@ fn uncertain_torch<'a>(
 fn find_possibly_older_requirement<'a>(
     pins: &[(&'a ObservedPackage, Result<TorchRequirement, Cause>)],
     ranges: &[VersionRange],
-    now: &ImageTorch<'_>,
+    current_torch: &ImageTorch<'_>,
     build: &BaseBuild,
     day: TorchContext<'_>,
 ) -> Option<&'a ObservedPackage> {
     let (older, _) = pins.iter().find(|(_, pin)| matches!(pin, Ok(ask) if ask.least != ask.range))?;
     let asks = pins.iter().filter_map(|(_, pin)| Some(VersionRange::from(pin.as_ref().ok()?.least)));
-    satisfies_ranges(now, build, &ranges.iter().cloned().chain(asks).collect::<Vec<_>>(), day).then_some(*older)
+    satisfies_ranges(current_torch, build, &ranges.iter().cloned().chain(asks).collect::<Vec<_>>(), day)
+        .then_some(*older)
 }
 
 /// Explains why it is unknown whether the installed torch stays: only newer releases of the package are listed.
@@ -472,15 +476,20 @@ fn explain_older_requirement(package: &ObservedPackage) -> Cause {
 }
 
 /// Whether the base image's torch for another vendor's GPUs is assumed to stay, as no release of a package is requested.
-fn keeps_other_vendor_torch(package: &ObservedPackage, now: &ImageTorch<'_>, build: &BaseBuild) -> bool {
-    build.of_others.is_some() && matches!(now, ImageTorch::Base) && !package.requirement.version.is_exact()
+fn keeps_other_vendor_torch(package: &ObservedPackage, current_torch: &ImageTorch<'_>, build: &BaseBuild) -> bool {
+    build.of_others.is_some() && matches!(current_torch, ImageTorch::Base) && !package.requirement.version.is_exact()
 }
 
 /// Whether the installed torch satisfies ranges; for a base image of unknown version, whether every version between
 /// the listed neighbours does.
-fn satisfies_ranges(now: &ImageTorch<'_>, build: &BaseBuild, ranges: &[VersionRange], day: TorchContext<'_>) -> bool {
+fn satisfies_ranges(
+    current_torch: &ImageTorch<'_>,
+    build: &BaseBuild,
+    ranges: &[VersionRange],
+    day: TorchContext<'_>,
+) -> bool {
     let will_do = |version: &str| is_in_all_ranges(ranges, version) == Some(true);
-    match now {
+    match current_torch {
         ImageTorch::None => false,
         ImageTorch::Base => match build.torch {
             Some((version, _)) => will_do(version),

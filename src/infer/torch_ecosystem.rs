@@ -23,7 +23,7 @@ use crate::resolve::{
 #[derive(Clone, Copy)]
 pub(super) struct CompanionContext<'a> {
     /// The torch that is installed before the command.
-    pub(super) now: &'a ImageTorch<'a>,
+    pub(super) current_torch: &'a ImageTorch<'a>,
     /// The build of the base image.
     pub(super) build: &'a BaseBuild,
     /// The observations.
@@ -62,13 +62,16 @@ pub(super) fn torch_requirements_of_command<'a>(
     requested: Option<&ObservedPackage>,
     ranges: &[VersionRange],
     exact: bool,
-    place: CompanionContext<'_>,
+    companion_context: CompanionContext<'_>,
 ) -> Vec<(&'a ObservedPackage, Result<TorchRequirement, Cause>)> {
-    let demand = |package: &&'a ObservedPackage| Some((*package, torch_requirement_of_package(package, exact, place)?));
+    let demand = |package: &&'a ObservedPackage| {
+        Some((*package, torch_requirement_of_package(package, exact, companion_context)?))
+    };
     let demands: Vec<(&'a ObservedPackage, TorchDemand)> = packages.iter().filter_map(demand).collect();
     let is_selected =
         |(_, demand): &(&ObservedPackage, TorchDemand)| matches!(demand, TorchDemand::OfSelectedRelease(_));
-    let selected = demands.iter().any(is_selected).then(|| select_releases(&demands, requested, ranges, place));
+    let selected =
+        demands.iter().any(is_selected).then(|| select_releases(&demands, requested, ranges, companion_context));
     let unknown_release = demands.iter().find(|(_, demand)| matches!(demand, TorchDemand::OfInstalledRelease));
     let unknown_release = unknown_release.map(|(package, _)| package.requirement.name.to_string());
     let requirement = |(package, demand): (&'a ObservedPackage, TorchDemand)| match (demand, &selected) {
@@ -76,7 +79,10 @@ pub(super) fn torch_requirements_of_command<'a>(
         (TorchDemand::OfInstalledRelease, _) => Some((package, Ok(TorchRequirement::ANY))),
         (TorchDemand::OfSelectedRelease(presence), Some(selected)) => match &unknown_release {
             Some(name) => Some((package, Err(Cause::InstalledReleaseNotKnown { name: name.clone() }))),
-            None => Some((package, requirement_of_selected_release(package, &presence, selected, ranges, place)?)),
+            None => Some((
+                package,
+                requirement_of_selected_release(package, &presence, selected, ranges, companion_context)?,
+            )),
         },
         (TorchDemand::OfSelectedRelease(_), None) => None,
     };
@@ -87,10 +93,10 @@ pub(super) fn torch_requirements_of_command<'a>(
 fn torch_requirement_of_package(
     package: &ObservedPackage,
     exact: bool,
-    place: CompanionContext<'_>,
+    companion_context: CompanionContext<'_>,
 ) -> Option<TorchDemand> {
-    let knowledge = place.day.knowledge;
-    let listed = || listed_torch_requirement(package, place.python, knowledge).map(TorchDemand::Range);
+    let knowledge = companion_context.day.knowledge;
+    let listed = || listed_torch_requirement(package, companion_context.python, knowledge).map(TorchDemand::Range);
     if exact {
         return if package.requirement.version.is_range() {
             listed().map(|_| TorchDemand::Range(Ok(TorchRequirement::ANY)))
@@ -101,18 +107,18 @@ fn torch_requirement_of_package(
     if knowledge.is_built_with_torch(&package.requirement.name) {
         let is_unresolved = matches!(package.requirement.version, PackageVersion::Unresolved(_));
         if let Some(why) = package.requirement.prerelease.as_ref().filter(|_| !is_unresolved) {
-            return if prerelease_may_replace_torch(package, place) {
+            return if prerelease_may_replace_torch(package, companion_context) {
                 Some(TorchDemand::Range(Err(why.clone())))
             } else {
                 listed()
             };
         }
         return match &package.requirement.version {
-            PackageVersion::Range(own) => Some(if is_forced_upgrade(package, place) {
+            PackageVersion::Range(own) => Some(if is_forced_upgrade(package, companion_context) {
                 TorchDemand::OfSelectedRelease(CompanionPresence::No)
             } else {
-                match companion_presence(package, own, place) {
-                    CompanionPresence::Yes => demand_of_installed(package, place),
+                match companion_presence(package, own, companion_context) {
+                    CompanionPresence::Yes => demand_of_installed(package, companion_context),
                     other => TorchDemand::OfSelectedRelease(other),
                 }
             }),
@@ -129,14 +135,17 @@ fn torch_requirement_of_package(
         || knowledge.torch_requirements_of(&package.requirement.name).any(|row| row.version != "*");
     match &package.requirement.version {
         PackageVersion::Range(own) if has_listed_releases() => {
-            if let Some(why) = explain_possibly_installed(place.seen, package) {
+            if let Some(why) = explain_possibly_installed(companion_context.seen, package) {
                 return Some(TorchDemand::Range(Err(why)));
             }
-            let is_in_base = || place.build.packages.iter().any(|(name, _)| package.requirement.name == *name);
-            Some(match earlier_install(package, own, place) {
-                _ if is_forced_upgrade(package, place) => TorchDemand::OfSelectedRelease(CompanionPresence::No),
-                CompanionPresence::Yes => demand_of_installed(package, place),
-                CompanionPresence::No if is_in_base() => demand_of_installed(package, place),
+            let is_in_base =
+                || companion_context.build.packages.iter().any(|(name, _)| package.requirement.name == *name);
+            Some(match earlier_install(package, own, companion_context) {
+                _ if is_forced_upgrade(package, companion_context) => {
+                    TorchDemand::OfSelectedRelease(CompanionPresence::No)
+                }
+                CompanionPresence::Yes => demand_of_installed(package, companion_context),
+                CompanionPresence::No if is_in_base() => demand_of_installed(package, companion_context),
                 other => TorchDemand::OfSelectedRelease(other),
             })
         }
@@ -145,9 +154,9 @@ fn torch_requirement_of_package(
 }
 
 /// Returns what an installed package requires of torch: its release takes part in the selection if it is listed.
-fn demand_of_installed(package: &ObservedPackage, place: CompanionContext<'_>) -> TorchDemand {
-    let mut rows = place.day.knowledge.torch_requirements_of(&package.requirement.name);
-    match installed_release(&package.requirement.name, package, place.seen, place.build) {
+fn demand_of_installed(package: &ObservedPackage, companion_context: CompanionContext<'_>) -> TorchDemand {
+    let mut rows = companion_context.day.knowledge.torch_requirements_of(&package.requirement.name);
+    match installed_release(&package.requirement.name, package, companion_context.seen, companion_context.build) {
         InstalledRelease::Known(version) if rows.any(|row| row.version == version.public()) => {
             TorchDemand::OfSelectedRelease(CompanionPresence::No)
         }
@@ -204,9 +213,9 @@ fn select_releases(
     demands: &[(&ObservedPackage, TorchDemand)],
     requested: Option<&ObservedPackage>,
     ranges: &[VersionRange],
-    place: CompanionContext<'_>,
+    companion_context: CompanionContext<'_>,
 ) -> Resolution {
-    let CompanionContext { now, build, seen, python, day } = place;
+    let CompanionContext { current_torch, build, seen, python, day } = companion_context;
     let Some(framework) = day.knowledge.framework_with_variants() else { return Resolution::Impossible };
     let torch = PackageName::python(framework.distribution);
     let Some(first) = requested.or_else(|| demands.first().map(|(package, _)| *package)) else {
@@ -262,7 +271,7 @@ fn select_releases(
     requirements.sort_by_key(|(position, _)| *position);
     requirements.dedup();
     let is_replaced = seen.base_changes.installers.reinstalling.contains(&command);
-    let installed = match now {
+    let installed = match current_torch {
         ImageTorch::Installed(install) => install.full_version(day).map(|(version, _)| ExactVersion::from(version)),
         ImageTorch::Base => build.torch.map(|(version, _)| ExactVersion::from(version)),
         ImageTorch::None => None,
@@ -293,9 +302,9 @@ fn requirement_of_selected_release(
     presence: &CompanionPresence,
     selected: &Resolution,
     ranges: &[VersionRange],
-    place: CompanionContext<'_>,
+    companion_context: CompanionContext<'_>,
 ) -> Option<Result<TorchRequirement, Cause>> {
-    let knowledge = place.day.knowledge;
+    let knowledge = companion_context.day.knowledge;
     let row = match selected.selection(&package.requirement.name) {
         Some(Selection::Release(version) | Selection::Installed(version)) => {
             knowledge.torch_requirements_of(&package.requirement.name).find(|row| row.version == version.public())?
@@ -312,20 +321,21 @@ fn requirement_of_selected_release(
         }
     };
     if let CompanionPresence::Perhaps(who) = presence
-        && !matches!(place.now, ImageTorch::None)
+        && !matches!(companion_context.current_torch, ImageTorch::None)
         && !row.unasked
-        && installed_torch_version(place.now).is_none_or(|version| range_contains(row.range, version) != Some(true))
+        && installed_torch_version(companion_context.current_torch)
+            .is_none_or(|version| range_contains(row.range, version) != Some(true))
     {
         return Some(Err(explain_possible_presence(package, who)));
     }
     if row.unasked {
         return None;
     }
-    Some(Ok(match place.python {
+    Some(Ok(match companion_context.python {
         None if !knowledge.is_built_with_torch(&package.requirement.name) => TorchRequirement::from_range(row.range),
         Some(_) => TorchRequirement::from_range(row.range),
         // A release for an older Python asks for an older torch.
-        None if matches!(place.now, ImageTorch::None) => TorchRequirement::ANY,
+        None if matches!(companion_context.current_torch, ImageTorch::None) => TorchRequirement::ANY,
         None => TorchRequirement { range: row.range, least: "" },
     }))
 }
@@ -367,29 +377,34 @@ fn parent_of<'a>(package: &ObservedPackage, seen: &'a Observations) -> Option<&'
 }
 
 /// Returns the version of the installed torch, if known.
-fn installed_torch_version<'t>(now: &'t ImageTorch<'_>) -> Option<&'t str> {
-    match now {
+fn installed_torch_version<'t>(current_torch: &'t ImageTorch<'_>) -> Option<&'t str> {
+    match current_torch {
         ImageTorch::Installed(install) => install.version.as_deref().ok(),
         ImageTorch::None | ImageTorch::Base => None,
     }
 }
 
 /// Whether the command installs the newest release of a package, whatever is installed.
-fn is_forced_upgrade(package: &ObservedPackage, place: CompanionContext<'_>) -> bool {
-    package.requirement.upgrade || place.seen.base_changes.installers.upgrading_dependencies.contains(&package.command)
+fn is_forced_upgrade(package: &ObservedPackage, companion_context: CompanionContext<'_>) -> bool {
+    package.requirement.upgrade
+        || companion_context.seen.base_changes.installers.upgrading_dependencies.contains(&package.command)
 }
 
 /// Whether a pre-release may be installed that replaces the installed torch.
-fn prerelease_may_replace_torch(package: &ObservedPackage, place: CompanionContext<'_>) -> bool {
-    let CompanionContext { now, seen, day, .. } = place;
+fn prerelease_may_replace_torch(package: &ObservedPackage, companion_context: CompanionContext<'_>) -> bool {
+    let CompanionContext { current_torch, seen, day, .. } = companion_context;
     let torch = |one: &ObservedPackage| day.knowledge.has_variants(&one.requirement.name);
     let own = match &package.requirement.version {
         PackageVersion::Range(own) => own,
         PackageVersion::Exact(_) | PackageVersion::Unresolved(_) => return false,
     };
-    let is_satisfied =
-        || !is_forced_upgrade(package, place) && companion_presence(package, own, place) == CompanionPresence::Yes;
-    !matches!(now, ImageTorch::None) && !seen.packages_of_command(package.command).any(torch) && !is_satisfied()
+    let is_satisfied = || {
+        !is_forced_upgrade(package, companion_context)
+            && companion_presence(package, own, companion_context) == CompanionPresence::Yes
+    };
+    !matches!(current_torch, ImageTorch::None)
+        && !seen.packages_of_command(package.command).any(torch)
+        && !is_satisfied()
 }
 
 /// Whether a command builds the package from its sources, for the torch that is installed.
@@ -398,12 +413,16 @@ fn is_built_from_sources(offered: &IndexSelection) -> bool {
 }
 
 /// Returns whether an earlier command names the package and installs it in an acceptable version.
-fn earlier_install(package: &ObservedPackage, own: &VersionRange, place: CompanionContext<'_>) -> CompanionPresence {
+fn earlier_install(
+    package: &ObservedPackage,
+    own: &VersionRange,
+    companion_context: CompanionContext<'_>,
+) -> CompanionPresence {
     let is_acceptable = |one: &&ObservedPackage| match &one.requirement.version {
         PackageVersion::Exact(version) => own.is_any() || own.contains(&version.without_local()) != Some(false),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => true,
     };
-    let earlier = || earlier_installs(&package.requirement.name, package, place.seen).filter(is_acceptable);
+    let earlier = || earlier_installs(&package.requirement.name, package, companion_context.seen).filter(is_acceptable);
     if earlier().any(|one| one.conditional.is_none()) {
         return CompanionPresence::Yes;
     }
@@ -438,11 +457,15 @@ fn last_removal(name: &PackageName, command: u32, seen: &Observations) -> Option
 }
 
 /// Returns whether an earlier command or the base image installs the package in an acceptable version.
-fn companion_presence(package: &ObservedPackage, own: &VersionRange, place: CompanionContext<'_>) -> CompanionPresence {
-    let CompanionContext { build, seen, .. } = place;
+fn companion_presence(
+    package: &ObservedPackage,
+    own: &VersionRange,
+    companion_context: CompanionContext<'_>,
+) -> CompanionPresence {
+    let CompanionContext { build, seen, .. } = companion_context;
     let last_removal = last_removal(&package.requirement.name, package.command, seen);
     let is_kept = |command: u32| last_removal.is_none_or(|removal| removal < command);
-    let earlier = earlier_install(package, own, place);
+    let earlier = earlier_install(package, own, companion_context);
     if earlier == CompanionPresence::Yes {
         return earlier;
     }
@@ -453,8 +476,10 @@ fn companion_presence(package: &ObservedPackage, own: &VersionRange, place: Comp
     let after = |one: &&ObservedPackage| {
         one.requirement.manager == PackageManager::Pip && !one.requirement.no_deps && is_kept(one.command)
     };
-    let brings: Vec<(&ObservedPackage, CompanionDependency)> =
-        before().filter(after).map(|one| (one, companion_dependency(one, &package.requirement.name, place))).collect();
+    let brings: Vec<(&ObservedPackage, CompanionDependency)> = before()
+        .filter(after)
+        .map(|one| (one, companion_dependency(one, &package.requirement.name, companion_context)))
+        .collect();
     if brings.iter().any(|(one, brings)| *brings == CompanionDependency::Yes && one.conditional.is_none()) {
         return CompanionPresence::Yes;
     }
@@ -463,7 +488,8 @@ fn companion_presence(package: &ObservedPackage, own: &VersionRange, place: Comp
         let of_base = |(name, version): &(&str, &str)| {
             let reaches = |from| parse_release(version).is_some_and(|version| from <= version);
             let companion = &package.requirement.name;
-            *name == *companion || place.day.knowledge.requires_companion(name, companion, reaches) == Some(true)
+            *name == *companion
+                || companion_context.day.knowledge.requires_companion(name, companion, reaches) == Some(true)
         };
         let base_has_torch = build.torch.is_some() || build.torch_bounds.is_some() || build.of_others.is_some();
         if base_has_torch || build.packages.iter().any(of_base) {
@@ -500,8 +526,12 @@ enum CompanionDependency {
 }
 
 /// Returns whether installing a package also installs a companion.
-fn companion_dependency(one: &ObservedPackage, companion: &str, place: CompanionContext<'_>) -> CompanionDependency {
-    let knowledge = place.day.knowledge;
+fn companion_dependency(
+    one: &ObservedPackage,
+    companion: &str,
+    companion_context: CompanionContext<'_>,
+) -> CompanionDependency {
+    let knowledge = companion_context.day.knowledge;
     let reaches = |from: CudaVersion| is_release_at_least(one, from);
     if let Some(requires) = knowledge.requires_companion(&one.requirement.name, companion, reaches) {
         return if requires { CompanionDependency::Yes } else { CompanionDependency::No };

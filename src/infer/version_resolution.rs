@@ -37,19 +37,19 @@ pub(super) struct InstallContext<'a> {
 }
 
 /// Returns the observations with an exact version for every package whose range determines one; `None` if none does.
-pub(super) fn resolve_version_ranges(seen: &Observations, place: InstallContext<'_>) -> Option<Observations> {
+pub(super) fn resolve_version_ranges(seen: &Observations, install_context: InstallContext<'_>) -> Option<Observations> {
     let news: Vec<(usize, (&'static FrameworkBuildRow, Derivation))> = seen
         .packages
         .iter()
         .enumerate()
         .filter(|(_, package)| package.requirement.manager == PackageManager::Pip && package.conditional.is_none())
-        .filter_map(|(at, package)| Some((at, resolve_release(package, seen, place)?)))
+        .filter_map(|(at, package)| Some((at, resolve_release(package, seen, install_context)?)))
         .collect();
     let unserved: Vec<(usize, Cause)> = seen
         .packages
         .iter()
         .enumerate()
-        .filter_map(|(at, package)| Some((at, explain_missing_wheel(package, seen, place.knowledge)?)))
+        .filter_map(|(at, package)| Some((at, explain_missing_wheel(package, seen, install_context.knowledge)?)))
         .collect();
     if news.is_empty() && unserved.is_empty() {
         return None;
@@ -105,9 +105,9 @@ fn add_resolved_version(
 fn resolve_release(
     package: &ObservedPackage,
     seen: &Observations,
-    place: InstallContext<'_>,
+    install_context: InstallContext<'_>,
 ) -> Option<(&'static FrameworkBuildRow, Derivation)> {
-    let knowledge = place.knowledge;
+    let knowledge = install_context.knowledge;
     let framework = knowledge.framework(&package.requirement.name)?;
     let range = combined_range(package, seen)?;
     // What was not read may have brought another release, or another build, which the command then keeps.
@@ -120,7 +120,7 @@ fn resolve_release(
     let ends = range.is_bounded_above();
     if are_equivalent(&within, knowledge) && ends {
         let python = python_of_package(seen, package, knowledge).ok();
-        let (arch, as_of, indexes) = (place.arch, place.as_of, &package.requirement.indexes);
+        let (arch, as_of, indexes) = (install_context.arch, install_context.as_of, &package.requirement.indexes);
         let catalog = TableCatalog { knowledge, arch, as_of, python: python.as_deref(), indexes };
         let is_available = |row: &&FrameworkBuildRow| {
             catalog.framework_releases(row.distribution).any(|own| own.version == row.version)
@@ -128,7 +128,7 @@ fn resolve_release(
         let available = newest_build_row(within.iter().copied().filter(is_available));
         return available.or_else(|| newest_build_row(within.iter().copied())).map(|row| (row, Derivation::Row));
     }
-    newest_available_release(package, seen, &within, place).map(|row| (row, Derivation::Newest))
+    newest_available_release(package, seen, &within, install_context).map(|row| (row, Derivation::Newest))
 }
 
 /// Combines the range of a package's command and its constraints.
@@ -172,9 +172,9 @@ fn newest_available_release(
     package: &ObservedPackage,
     seen: &Observations,
     within: &[&'static FrameworkBuildRow],
-    place: InstallContext<'_>,
+    install_context: InstallContext<'_>,
 ) -> Option<&'static FrameworkBuildRow> {
-    let InstallContext { build, arch, as_of, knowledge } = place;
+    let InstallContext { build, arch, as_of, knowledge } = install_context;
     let untouched = matches!(build.family, BaseFamily::Plain | BaseFamily::Cuda) && build.of_others.is_none();
     let of_index =
         matches!(package.requirement.indexes, IndexSelection::Default) && package.requirement.prerelease.is_none();
@@ -186,7 +186,7 @@ fn newest_available_release(
     {
         return None;
     }
-    let (requirements, constraints) = requirements_of_command(package, seen, place)?;
+    let (requirements, constraints) = requirements_of_command(package, seen, install_context)?;
     let mut versions: BTreeMap<PackageName, ExactVersion> = BTreeMap::new();
     let is_upgraded = seen.packages_of_command(package.command).any(|one| one.requirement.upgrade);
     let (policy, upgrade) = upgrade_policy(package.command, is_upgraded, seen);
@@ -234,9 +234,9 @@ fn newest_available_release(
 fn requirements_of_command(
     package: &ObservedPackage,
     seen: &Observations,
-    place: InstallContext<'_>,
+    install_context: InstallContext<'_>,
 ) -> Option<(Vec<DependencySpecifier>, Vec<DependencySpecifier>)> {
-    let InstallContext { arch, as_of, knowledge, .. } = place;
+    let InstallContext { arch, as_of, knowledge, .. } = install_context;
     let catalog = TableCatalog { knowledge, arch, as_of, python: None, indexes: &package.requirement.indexes };
     let requirement = |one: &ObservedPackage| {
         let range = match &one.requirement.version {

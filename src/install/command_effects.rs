@@ -23,10 +23,10 @@ pub fn read_installs(command: &Command, run: &RunInstruction, knowledge: Knowled
 }
 
 /// Returns the effects of a command in a context, including those of the files that it names.
-pub fn read_installs_in_context(command: &Command, around: CommandContext<'_>) -> InstallEffects {
+pub fn read_installs_in_context(command: &Command, context: CommandContext<'_>) -> InstallEffects {
     let variable = |name: &str| match command.variable(name) {
         Some(value) => value.known_text().map(str::to_owned),
-        None => match (around.lookup)(name) {
+        None => match (context.lookup)(name) {
             VariableLookup::Known(value, _) => Some(value),
             _ => None,
         },
@@ -41,7 +41,7 @@ pub fn read_installs_in_context(command: &Command, around: CommandContext<'_>) -
         match installer_invocation(program, words) {
             Some(InstallerInvocation::Inside(skip)) => {
                 if program == "xargs" {
-                    handed = Some(standard_streams::xargs_arguments(words, command, &around));
+                    handed = Some(standard_streams::xargs_arguments(words, command, &context));
                 }
                 if matches!(program, "uv" | "pixi") {
                     // What a project needs is installed before its program runs.
@@ -49,7 +49,7 @@ pub fn read_installs_in_context(command: &Command, around: CommandContext<'_>) -
                         program,
                         words.get(1..skip).unwrap_or(&[]),
                         command,
-                        &around,
+                        &context,
                         &mut found,
                     );
                 }
@@ -58,20 +58,20 @@ pub fn read_installs_in_context(command: &Command, around: CommandContext<'_>) -
             }
             Some(InstallerInvocation::Pip(skip, uv)) => {
                 let handed = handed.take();
-                pip::read_arguments(after(skip), uv, handed, command, &around, &variable, &mut found);
+                pip::read_arguments(after(skip), uv, handed, command, &context, &variable, &mut found);
             }
             Some(InstallerInvocation::Once(skip)) => {
-                project_tools::read_single_run(after(skip), command, around.knowledge, &mut found);
+                project_tools::read_single_run(after(skip), command, context.knowledge, &mut found);
             }
             Some(InstallerInvocation::Synced) => {
                 let words = lock_export::pip_sync_arguments(words);
-                pip::read_arguments(&words, false, None, command, &around, &variable, &mut found);
+                pip::read_arguments(&words, false, None, command, &context, &variable, &mut found);
             }
             Some(InstallerInvocation::Tool(skip)) => {
-                project_tools::read_arguments(program, after(skip), command, &around, &mut found);
+                project_tools::read_arguments(program, after(skip), command, &context, &mut found);
             }
-            Some(InstallerInvocation::Conda) => conda::read_arguments(after(1), command, &around, &mut found),
-            Some(InstallerInvocation::CondaLock) => conda::read_conda_lock(after(1), command, &around, &mut found),
+            Some(InstallerInvocation::Conda) => conda::read_arguments(after(1), command, &context, &mut found),
+            Some(InstallerInvocation::CondaLock) => conda::read_conda_lock(after(1), command, &context, &mut found),
             Some(InstallerInvocation::System) => {
                 let mut arguments = after(1).to_vec();
                 match (handed.take(), words.first()) {
@@ -84,11 +84,11 @@ pub fn read_installs_in_context(command: &Command, around: CommandContext<'_>) -
                     }
                     _ => {}
                 }
-                system_packages::read_arguments(program, &arguments, (command, around.knowledge), &mut found);
+                system_packages::read_arguments(program, &arguments, (command, context.knowledge), &mut found);
             }
             None => {
-                driver_installers::read_installer(words, command, around.knowledge, &mut found);
-                framework_archive::read_downloads(words, command, around.knowledge, &mut found);
+                driver_installers::read_installer(words, command, context.knowledge, &mut found);
+                framework_archive::read_downloads(words, command, context.knowledge, &mut found);
             }
         }
         if handed.is_some() && (!found.packages.is_empty() || !found.removed.is_empty()) {

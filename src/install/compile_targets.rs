@@ -78,15 +78,15 @@ pub(super) type TorchReleaseLookup<'a> = &'a dyn Fn() -> Option<String>;
 pub fn compiled_code(
     command: &Command,
     folder: &str,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
     torch: TorchReleaseLookup<'_>,
 ) -> Option<CompiledCode> {
     match command.program()? {
-        "nvcc" => nvcc_code(command, around.lookup),
-        "make" => make_code(command, folder, around),
-        "cmake" => cmake_code(command, around.lookup),
+        "nvcc" => nvcc_code(command, context.lookup),
+        "make" => make_code(command, folder, context),
+        "cmake" => cmake_code(command, context.lookup),
         program if program.starts_with("pip") || program.starts_with("python") || program == "uv" => {
-            extension_code(command, folder, around, torch)
+            extension_code(command, folder, context, torch)
         }
         _ => None,
     }
@@ -283,10 +283,10 @@ pub(super) fn compiled_extension_row<'a, 'w>(
 fn extension_code(
     command: &Command,
     folder: &str,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
     torch: TorchReleaseLookup<'_>,
 ) -> Option<CompiledCode> {
-    let (lookup, knowledge) = (around.lookup, around.knowledge);
+    let (lookup, knowledge) = (context.lookup, context.knowledge);
     let row = compiled_extension_row(command, folder, lookup, knowledge.cuda_extensions())?;
     let on = |name: &str| variable_with_origins(command, lookup, name).is_some_and(|(value, ..)| value == "1");
     row.switch.is_none_or(on).then_some(())?;
@@ -451,7 +451,7 @@ fn add_code(code: &str, found: &mut CompiledCode) -> Option<()> {
 
 /// Returns the code that `make` compiles with options for nvcc: `make
 /// NVCC_GENCODE="-gencode=arch=compute_90,code=sm_90"`. An unread makefile may ignore environment variables.
-fn make_code(command: &Command, folder: &str, around: &CommandContext<'_>) -> Option<CompiledCode> {
+fn make_code(command: &Command, folder: &str, context: &CommandContext<'_>) -> Option<CompiledCode> {
     let given = command.words.iter().skip(1).filter_map(|word| Some((word.known()?.split_once('=')?, word.span)));
     let given: Vec<((&str, &str), Span)> = given.filter(|((name, _), _)| !name.starts_with('-')).collect();
     for ((name, value), span) in &given {
@@ -464,12 +464,12 @@ fn make_code(command: &Command, folder: &str, around: &CommandContext<'_>) -> Op
     }
     let of_environment = |name: &&&str| given.iter().all(|((own, _), _)| *own != **name);
     for name in MAKEFILE_FLAG_VARIABLES.iter().filter(of_environment) {
-        let Some((value, origins, inside)) = variable_with_origins(command, around.lookup, name) else { continue };
+        let Some((value, origins, inside)) = variable_with_origins(command, context.lookup, name) else { continue };
         let span = origins.first().copied().unwrap_or(command.span);
         let Some(found) = requested_code(&split_arguments(&value, span, inside || origins.is_empty()), name) else {
             continue;
         };
-        if MAKEFILE_NAMES.iter().any(|file| (around.open)(folder, file).is_ok()) {
+        if MAKEFILE_NAMES.iter().any(|file| (context.open)(folder, file).is_ok()) {
             return None;
         }
         let reason = Cause::MakefileIgnoresEnv { name: (*name).to_owned() };
@@ -565,8 +565,8 @@ mod tests {
         let commands = script_commands(&MappedText::contiguous(text, 0));
         let open = |_: &str, _: &str| Err(Cause::NotCopied);
         let environment = MarkerEnvironment { machine: TargetMachine::new("x86_64"), python: None };
-        let around = CommandContext { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
-        let found = commands.iter().filter_map(|one| compiled_code(one, folder, &around, &|| None));
+        let context = CommandContext { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
+        let found = commands.iter().filter_map(|one| compiled_code(one, folder, &context, &|| None));
         let list = |list: &[CodeTarget]| list.iter().map(|target| target.number()).collect::<Vec<_>>().join(" ");
         found
             .map(|one| {
@@ -713,9 +713,9 @@ mod nvcc_tests {
             _ => Err(Cause::NotCopied),
         };
         let environment = MarkerEnvironment { machine: TargetMachine::new("x86_64"), python: None };
-        let around = CommandContext { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
+        let context = CommandContext { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
         let commands = script_commands(&MappedText::contiguous(text, 0));
-        let found = commands.last().and_then(|one| compiled_code(one, "", &around, &|| None));
+        let found = commands.last().and_then(|one| compiled_code(one, "", &context, &|| None));
         let list = |list: &[CodeTarget]| list.iter().map(|target| target.number()).collect::<Vec<_>>().join(" ");
         found.map_or_else(
             || "-".to_owned(),

@@ -36,7 +36,7 @@ const OPTIONS_WITH_VALUE: &[&str] = &[
 pub(super) fn read_arguments(
     words: &[Word],
     command: &Command,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
     found: &mut InstallEffects,
 ) {
     let mut rest = words.iter().skip_while(|word| word.known().is_some_and(|text| text.starts_with('-')));
@@ -62,11 +62,11 @@ pub(super) fn read_arguments(
             "-f" | "--file" => {
                 let Some(next) = rest.next() else { break };
                 files += 1;
-                read_spec_file(&next.value, next.span, around, found);
+                read_spec_file(&next.value, next.span, context, found);
             }
             _ if text.starts_with("--file=") => {
                 files += 1;
-                read_spec_file(&ExpandedText::literal(text.trim_start_matches("--file=")), word.span, around, found);
+                read_spec_file(&ExpandedText::literal(text.trim_start_matches("--file=")), word.span, context, found);
             }
             "-c" | "--channel" => {
                 let named = rest.next().map(|word| channel_name(word.known().unwrap_or("")));
@@ -80,7 +80,7 @@ pub(super) fn read_arguments(
             _ => {
                 if matches!(file_extension(text), "yml" | "yaml") {
                     files += 1;
-                    read_spec_file(&word.value, word.span, around, found);
+                    read_spec_file(&word.value, word.span, context, found);
                 } else if let Some(package) = parse_match_spec(text, word.span) {
                     if removes {
                         found.removed.push((PackageManager::Conda, package.requirement.name, package.span));
@@ -92,7 +92,7 @@ pub(super) fn read_arguments(
         }
     }
     if env && files == 0 && matches!(verb, "create" | "update") {
-        read_spec_file(&ExpandedText::literal("environment.yml"), command.span, around, found);
+        read_spec_file(&ExpandedText::literal("environment.yml"), command.span, context, found);
     }
     for package in found.packages.get_mut(from..).unwrap_or_default() {
         package.conditional |= command.conditional;
@@ -115,7 +115,7 @@ fn channel_name(text: &str) -> String {
 pub(super) fn read_conda_lock(
     words: &[Word],
     command: &Command,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
     found: &mut InstallEffects,
 ) {
     if words.first().and_then(Word::known) != Some("install") {
@@ -125,8 +125,8 @@ pub(super) fn read_conda_lock(
     let ends =
         |word: &&Word| word.known().is_some_and(|text| matches!(file_extension(text), "yml" | "yaml" | "lock" | "txt"));
     match words.iter().skip(1).find(ends) {
-        Some(word) => read_spec_file(&word.value, word.span, around, found),
-        None => read_spec_file(&ExpandedText::literal("conda-lock.yml"), command.span, around, found),
+        Some(word) => read_spec_file(&word.value, word.span, context, found),
+        None => read_spec_file(&ExpandedText::literal("conda-lock.yml"), command.span, context, found),
     }
     for package in found.packages.get_mut(from..).unwrap_or_default() {
         package.conditional |= command.conditional;
@@ -134,15 +134,15 @@ pub(super) fn read_conda_lock(
 }
 
 /// Reads an environment file, a lock file or a list of match specs.
-fn read_spec_file(path: &ExpandedText, span: Span, around: &CommandContext<'_>, found: &mut InstallEffects) {
+fn read_spec_file(path: &ExpandedText, span: Span, context: &CommandContext<'_>, found: &mut InstallEffects) {
     let opened = match path {
-        ExpandedText::Known { value, .. } => (around.open)("", value),
+        ExpandedText::Known { value, .. } => (context.open)("", value),
         ExpandedText::Unresolved { reason, .. } => Err((**reason).clone()),
     };
     match opened {
-        Ok(opened) if read_explicit_list(&opened, around.knowledge, found).is_some() => {}
+        Ok(opened) if read_explicit_list(&opened, context.knowledge, found).is_some() => {}
         Ok(opened) if opened.path.contains("lock") => {
-            read_lock_file(&opened, "default", around, found);
+            read_lock_file(&opened, "default", context, found);
         }
         Ok(opened) if file_extension(&opened.path) == "txt" => {
             let mut at = 0;
@@ -157,7 +157,7 @@ fn read_spec_file(path: &ExpandedText, span: Span, around: &CommandContext<'_>, 
                 }
             }
         }
-        Ok(opened) => read_environment_file(&opened, around, found),
+        Ok(opened) => read_environment_file(&opened, context, found),
         Err(why) => {
             found.files.push(RequirementFile {
                 path: path.clone(),
@@ -291,7 +291,7 @@ fn line_span(line: &YamlLine<'_>, opened: &OpenedFile) -> Span {
 }
 
 /// Reads an `environment.yml`: conda packages, and pip requirements below `pip:`.
-fn read_environment_file(opened: &OpenedFile, around: &CommandContext<'_>, found: &mut InstallEffects) {
+fn read_environment_file(opened: &OpenedFile, context: &CommandContext<'_>, found: &mut InstallEffects) {
     let mut inside = false;
     let mut pip: Option<usize> = None;
     let mut indexes = IndexOptions::default();
@@ -339,7 +339,7 @@ fn read_environment_file(opened: &OpenedFile, around: &CommandContext<'_>, found
             }
             None
         } else {
-            parse_requirement(text.split(" --").next().unwrap_or(text), span, around.knowledge)
+            parse_requirement(text.split(" --").next().unwrap_or(text), span, context.knowledge)
         };
         if let Some(mut package) = package {
             set_source(&mut package, opened);
@@ -347,10 +347,10 @@ fn read_environment_file(opened: &OpenedFile, around: &CommandContext<'_>, found
         }
     }
     let folder = opened.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    requirement_files::read_included_files(folder, listed, around, &mut indexes, found);
+    requirement_files::read_included_files(folder, listed, context, &mut indexes, found);
     for package in found.packages.get_mut(from..).unwrap_or_default() {
         if package.requirement.manager == PackageManager::Pip {
-            indexes.choose_builds(package, around.knowledge);
+            indexes.choose_builds(package, context.knowledge);
         } else if package.requirement.channel.is_none() {
             package.requirement.channel.clone_from(&channel);
         }
@@ -398,16 +398,16 @@ fn pixi_environment_urls(text: &str, name: &str, subdir: &str) -> Option<BTreeSe
 pub(super) fn read_lock_file(
     opened: &OpenedFile,
     environment: &str,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
     found: &mut InstallEffects,
 ) {
-    let subdir = if around.environment.machine.name() == "aarch64" { "linux-aarch64" } else { "linux-64" };
+    let subdir = if context.environment.machine.name() == "aarch64" { "linux-aarch64" } else { "linux-64" };
     let chosen = pixi_environment_urls(opened.text.text(), environment, subdir);
     let mut entry = CondaLockEntry::default();
     let mut inside = false;
     for line in yaml_lines(opened.text.text()) {
         if line.indent == 0 && !line.item {
-            entry.add_selected_package(chosen.as_ref(), (subdir, around.knowledge), opened, found);
+            entry.add_selected_package(chosen.as_ref(), (subdir, context.knowledge), opened, found);
             inside = matches!(line.text, "package:" | "packages:");
             continue;
         }
@@ -415,7 +415,7 @@ pub(super) fn read_lock_file(
             continue;
         }
         if line.item && line.indent == 2 {
-            entry.add_selected_package(chosen.as_ref(), (subdir, around.knowledge), opened, found);
+            entry.add_selected_package(chosen.as_ref(), (subdir, context.knowledge), opened, found);
         }
         if line.indent != 2 {
             continue;
@@ -435,7 +435,7 @@ pub(super) fn read_lock_file(
             _ => {}
         }
     }
-    entry.add_selected_package(chosen.as_ref(), (subdir, around.knowledge), opened, found);
+    entry.add_selected_package(chosen.as_ref(), (subdir, context.knowledge), opened, found);
 }
 
 /// One package entry of a lock file of conda-lock or pixi.

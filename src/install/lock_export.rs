@@ -60,21 +60,21 @@ fn export_task(command: &Command) -> Option<ExportTask<'_>> {
 /// none.
 pub fn exported_file(
     command: &Command,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
 ) -> Option<(ExpandedText, Result<Vec<OpenedFile>, Cause>)> {
     let task = export_task(command)?;
     let (ExportTask::Lock(_, words) | ExportTask::Compile(words)) = &task;
     let named = option_word(words, &["-o", "--output", "--output-file"]).map(|word| word.value.clone());
     let file = named.or_else(|| inline_value(words, &["--output", "--output-file"]));
     let file = file.or_else(|| matches!(command.program(), Some("pip-compile")).then(|| default_output_file(words)))?;
-    Some((file, export_output(command, around)?))
+    Some((file, export_output(command, context)?))
 }
 
 /// Returns what an export command writes to standard output; `None` for other commands.
-pub(super) fn export_output(command: &Command, around: &CommandContext<'_>) -> Option<Result<Vec<OpenedFile>, Cause>> {
+pub(super) fn export_output(command: &Command, context: &CommandContext<'_>) -> Option<Result<Vec<OpenedFile>, Cause>> {
     Some(match export_task(command)? {
-        ExportTask::Lock(tool, words) => exported_lock(tool, words, command, around),
-        ExportTask::Compile(words) => compiled_requirements(words, around),
+        ExportTask::Lock(tool, words) => exported_lock(tool, words, command, context),
+        ExportTask::Compile(words) => compiled_requirements(words, context),
     })
 }
 
@@ -94,7 +94,7 @@ fn exported_lock(
     tool: &str,
     words: &[Word],
     command: &Command,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
 ) -> Result<Vec<OpenedFile>, Cause> {
     let word = |text: &str| Word {
         value: ExpandedText::literal(text),
@@ -115,14 +115,14 @@ fn exported_lock(
         }
     }
     let mut found = InstallEffects::default();
-    project_tools::read_arguments(tool, &arguments, command, around, &mut found);
-    requirement_list(&found, around.knowledge)
+    project_tools::read_arguments(tool, &arguments, command, context, &mut found);
+    requirement_list(&found, context.knowledge)
 }
 
 /// Returns the requirement lists that are resolved to exact versions; an existing output file takes precedence.
-fn compiled_requirements(words: &[Word], around: &CommandContext<'_>) -> Result<Vec<OpenedFile>, Cause> {
+fn compiled_requirements(words: &[Word], context: &CommandContext<'_>) -> Result<Vec<OpenedFile>, Cause> {
     let mut sources: Vec<&Word> = Vec::new();
-    let mut parts = DependencySelection::default();
+    let mut selection = DependencySelection::default();
     let mut upgrades = false;
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
@@ -132,10 +132,10 @@ fn compiled_requirements(words: &[Word], around: &CommandContext<'_>) -> Result<
         let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
         upgrades |= matches!(name, "-U" | "--upgrade" | "-P" | "--upgrade-package");
         match name {
-            "--all-extras" => parts.all_extras = true,
+            "--all-extras" => selection.all_extras = true,
             "--extra" | "--group" => {
                 let value = value.or_else(|| rest.next().and_then(Word::known)).unwrap_or_default();
-                parts.extras.extend(value.split(',').map(PackageName::python));
+                selection.extras.extend(value.split(',').map(PackageName::python));
             }
             "-i" | "--index-url" | "--extra-index-url" | "--find-links" | "--index" | "--default-index"
             | "--torch-backend" => {
@@ -152,15 +152,15 @@ fn compiled_requirements(words: &[Word], around: &CommandContext<'_>) -> Result<
     let named = option_word(words, &["-o", "--output", "--output-file"]).and_then(Word::known).map(str::to_owned);
     let out = named.or_else(|| inline_value(words, &["--output", "--output-file"])?.known_text().map(str::to_owned));
     // What is there already stays, where nothing asks for newer versions.
-    let there = out.filter(|_| !upgrades).and_then(|out| (around.open)("", &out).ok());
+    let there = out.filter(|_| !upgrades).and_then(|out| (context.open)("", &out).ok());
     let usual = ["requirements.in", "pyproject.toml"];
     if sources.is_empty() {
-        let first = usual.iter().find_map(|path| (around.open)("", path).ok());
+        let first = usual.iter().find_map(|path| (context.open)("", path).ok());
         let first = first.ok_or(Cause::SourceNotInContext)?;
-        return source_requirements(first, &parts, around).map(|one| vec![there.unwrap_or(one)]);
+        return source_requirements(first, &selection, context).map(|one| vec![there.unwrap_or(one)]);
     }
-    let open = |word: &&Word| (around.open)("", word.known().unwrap_or_default());
-    let made = |word: &&Word| open(word).and_then(|opened| source_requirements(opened, &parts, around));
+    let open = |word: &&Word| (context.open)("", word.known().unwrap_or_default());
+    let made = |word: &&Word| open(word).and_then(|opened| source_requirements(opened, &selection, context));
     let whole = |word: &Word, why: Cause| Cause::file_not_read(word.known().unwrap_or_default(), why);
     let made: Result<Vec<OpenedFile>, Cause> =
         sources.iter().map(|word| made(word).map_err(|why| whole(word, why))).collect();
@@ -170,14 +170,14 @@ fn compiled_requirements(words: &[Word], around: &CommandContext<'_>) -> Result<
 /// Returns the requirement list of one input: the file itself, or the dependencies of a `pyproject.toml`.
 fn source_requirements(
     opened: OpenedFile,
-    parts: &DependencySelection,
-    around: &CommandContext<'_>,
+    selection: &DependencySelection,
+    context: &CommandContext<'_>,
 ) -> Result<OpenedFile, Cause> {
     match opened.path.rsplit('/').next() {
         Some("pyproject.toml") if pyproject::declares_dependencies(&opened) => {
             let (mut found, mut indexes) = (InstallEffects::default(), IndexOptions::default());
-            pyproject::read_dependencies(&opened, false, parts, around, &mut indexes, &mut found);
-            requirement_list(&found, around.knowledge)?.into_iter().next().ok_or(Cause::ProjectWithoutRequirements)
+            pyproject::read_dependencies(&opened, false, selection, context, &mut indexes, &mut found);
+            requirement_list(&found, context.knowledge)?.into_iter().next().ok_or(Cause::ProjectWithoutRequirements)
         }
         Some("pyproject.toml" | "setup.py" | "setup.cfg") => Err(Cause::ProjectNotSupported),
         _ => Ok(opened),

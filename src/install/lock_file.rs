@@ -21,22 +21,22 @@ use crate::model::package::{IndexSelection, PackageName, PackageVersion, Version
 pub(super) fn read_lock_file(
     opened: &OpenedFile,
     tool: &str,
-    parts: &DependencySelection,
+    selection: &DependencySelection,
     project: Option<&OpenedFile>,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
 ) -> Option<Vec<PackageInstall>> {
     let root = lenient_toml::parse_toml(opened);
     let root = (*root).as_ref()?;
-    let reach = ExtraPackages::from_lock_file(root, parts);
+    let reach = ExtraPackages::from_lock_file(root, selection);
     let defaults = project.map(|project| default_groups(project, tool)).unwrap_or_default();
     let requires = required_python(root);
     let main = |group: &str| matches!(group, "main" | "default");
     let group = |group: &str| {
         if main(group) {
-            return Some(parts.includes_main());
+            return Some(selection.includes_main());
         }
         let is_default = || defaults.get(&PackageName::python(group)).copied();
-        parts.group_selection(group).or_else(|| if parts.no_dev { Some(false) } else { is_default() })
+        selection.group_selection(group).or_else(|| if selection.no_dev { Some(false) } else { is_default() })
     };
     let mut found = Vec::new();
     for package in tables_at(root, &["package"]) {
@@ -47,15 +47,15 @@ pub(super) fn read_lock_file(
         let extra = match &reach {
             _ if !optional => Some(true),
             Some(reach) => reach.contains(text_at(package, &["name"]).unwrap_or("")),
-            None if parts.extras.is_empty() => Some(parts.all_extras),
+            None if selection.extras.is_empty() => Some(selection.all_extras),
             None => None,
         };
         let holds = |marker: Option<String>| match marker {
             Some(marker) => evaluate_lock_marker(
-                &resolve_extras_in_marker(&marker, parts),
-                around.environment,
+                &resolve_extras_in_marker(&marker, selection),
+                context.environment,
                 requires.as_ref(),
-                around.knowledge,
+                context.knowledge,
             ),
             None => Some(true),
         };
@@ -64,7 +64,7 @@ pub(super) fn read_lock_file(
         if all.contains(&Some(false)) {
             continue;
         }
-        if let Some(mut install) = locked_package(package, opened, around.knowledge) {
+        if let Some(mut install) = locked_package(package, opened, context.knowledge) {
             install.conditional = all.contains(&None);
             found.push(install);
         }
@@ -135,9 +135,9 @@ struct ExtraPackages {
 
 impl ExtraPackages {
     /// Resolves the selected extras to all packages that they depend on; `None` if the file lists no extras.
-    fn from_lock_file(root: &TomlTable, parts: &DependencySelection) -> Option<Self> {
+    fn from_lock_file(root: &TomlTable, selection: &DependencySelection) -> Option<Self> {
         let extras = table_at(root, &["extras"])?;
-        let selected = extras.iter().filter(|(name, _)| parts.includes_extra(name.get_ref()));
+        let selected = extras.iter().filter(|(name, _)| selection.includes_extra(name.get_ref()));
         let listed = selected.filter_map(|(_, list)| list.get_ref().as_array()).flat_map(|list| list.iter());
         let named = |text: &str| PackageName::python(text.split([' ', '[', '(']).next().unwrap_or(text));
         let first: Vec<PackageName> = listed.filter_map(|one| one.get_ref().as_str()).map(named).collect();
@@ -194,12 +194,12 @@ fn package_markers(package: &TomlTable, installed: &dyn Fn(&str) -> bool) -> Vec
 }
 
 /// Replaces comparisons of `extra` in a marker by constant ones, according to the selected extras.
-fn resolve_extras_in_marker(marker: &str, parts: &DependencySelection) -> String {
-    ['"', '\''].into_iter().fold(marker.to_owned(), |marker, quote| resolve_quoted_extras(&marker, quote, parts))
+fn resolve_extras_in_marker(marker: &str, selection: &DependencySelection) -> String {
+    ['"', '\''].into_iter().fold(marker.to_owned(), |marker, quote| resolve_quoted_extras(&marker, quote, selection))
 }
 
 /// Replaces comparisons of `extra` with values in one kind of quotes.
-fn resolve_quoted_extras(marker: &str, quote: char, parts: &DependencySelection) -> String {
+fn resolve_quoted_extras(marker: &str, quote: char, selection: &DependencySelection) -> String {
     let mut out = String::with_capacity(marker.len());
     for (number, piece) in marker.split(quote).enumerate() {
         let sign = ["extra == ", "extra != "].into_iter().find(|end| number % 2 == 1 && out.ends_with(*end));
@@ -208,7 +208,7 @@ fn resolve_quoted_extras(marker: &str, quote: char, parts: &DependencySelection)
             out.push_str("os_name");
             out.push_str(sign.trim_start_matches("extra"));
             out.push(quote);
-            out.push_str(if parts.includes_extra(piece) { "posix" } else { "none" });
+            out.push_str(if selection.includes_extra(piece) { "posix" } else { "none" });
         } else {
             out.extend((number > 0).then_some(quote));
             out.push_str(piece);
@@ -251,12 +251,12 @@ fn locked_package(package: &TomlTable, opened: &OpenedFile, knowledge: Knowledge
 
 /// Whether a path is that of a `pylock.toml` or `pylock.NAME.toml` (PEP 751).
 pub(super) fn is_pylock_file(path: &str) -> bool {
-    let mut parts = path.rsplit('/').next().unwrap_or(path).split('.');
-    parts.next() == Some("pylock") && parts.next_back() == Some("toml") && parts.count() < 2
+    let mut selection = path.rsplit('/').next().unwrap_or(path).split('.');
+    selection.next() == Some("pylock") && selection.next_back() == Some("toml") && selection.count() < 2
 }
 
 /// Returns the packages of a `pylock.toml`.
-pub(super) fn read_pylock(opened: &OpenedFile, around: &CommandContext<'_>) -> Option<Vec<PackageInstall>> {
+pub(super) fn read_pylock(opened: &OpenedFile, context: &CommandContext<'_>) -> Option<Vec<PackageInstall>> {
     let tree = lenient_toml::parse_toml(opened);
     let root = (*tree).as_ref()?;
     value_at(root, &["lock-version"])?;
@@ -264,7 +264,7 @@ pub(super) fn read_pylock(opened: &OpenedFile, around: &CommandContext<'_>) -> O
     let mut found = Vec::new();
     for package in tables_at(root, &["packages"]) {
         let holds = text_at(package, &["marker"]).map_or(Some(true), |marker| {
-            evaluate_lock_marker(marker, around.environment, requires.as_ref(), around.knowledge)
+            evaluate_lock_marker(marker, context.environment, requires.as_ref(), context.knowledge)
         });
         let Some(name) = text_at(package, &["name"]).filter(|_| holds != Some(false)) else { continue };
         let version = value_at(package, &["version"]);
@@ -272,7 +272,7 @@ pub(super) fn read_pylock(opened: &OpenedFile, around: &CommandContext<'_>) -> O
             continue;
         };
         let exact = version.and_then(|version| version.get_ref().as_str()).map(PackageVersion::exact);
-        let wheel = wheel_of_pylock(package, around);
+        let wheel = wheel_of_pylock(package, context);
         let source = || ["url", "path"].into_iter().find_map(|key| text_at(package, &["sdist", key]));
         let reference = |key: &str| match key {
             "git" => text_at(package, &["vcs", "url"]).or_else(|| text_at(package, &["vcs", "path"])),
@@ -280,7 +280,7 @@ pub(super) fn read_pylock(opened: &OpenedFile, around: &CommandContext<'_>) -> O
             "path" => text_at(package, &["archive", "path"]).or_else(|| text_at(package, &["directory", "path"])),
             _ => None,
         };
-        let direct = parse_direct_reference(name, reference, span, around.knowledge);
+        let direct = parse_direct_reference(name, reference, span, context.knowledge);
         let mut install = direct.unwrap_or_else(|| package_with_version(name, PackageVersion::any(), span));
         install.requirement.version = exact.unwrap_or(install.requirement.version);
         install.conditional = holds.is_none();
@@ -292,7 +292,7 @@ pub(super) fn read_pylock(opened: &OpenedFile, around: &CommandContext<'_>) -> O
 }
 
 /// Returns the URL or path, with the file name, of the wheel in a `pylock.toml` for the environment.
-fn wheel_of_pylock(package: &TomlTable, around: &CommandContext<'_>) -> Option<String> {
+fn wheel_of_pylock(package: &TomlTable, context: &CommandContext<'_>) -> Option<String> {
     let place = |wheel: &TomlTable| {
         let place =
             text_at(wheel, &["url"]).or_else(|| text_at(wheel, &["path"])).or_else(|| text_at(wheel, &["name"]))?;
@@ -304,10 +304,10 @@ fn wheel_of_pylock(package: &TomlTable, around: &CommandContext<'_>) -> Option<S
         }
     };
     let places: Vec<String> = tables_at(package, &["wheels"]).into_iter().filter_map(place).collect();
-    let machine = around.environment.machine.name();
+    let machine = context.environment.machine.name();
     let fits = |text: &&String| text.ends_with("-any.whl") || text.contains("linux") && text.contains(machine);
     let python =
-        around.environment.python.map(|python| format!("-cp{}-", python.split('.').take(2).collect::<String>()));
+        context.environment.python.map(|python| format!("-cp{}-", python.split('.').take(2).collect::<String>()));
     let of_python = |text: &&String| python.as_ref().is_none_or(|python| text.contains(python.as_str()));
     let found = places.iter().filter(fits).find(of_python).or_else(|| places.iter().find(fits));
     found.or(places.first()).cloned()
@@ -383,7 +383,7 @@ struct UvLockDependency<'a> {
 /// What selects the installed entries: parts of the project, the environment, and the Python versions of the lock
 /// file.
 struct UvLockSelection<'a> {
-    parts: &'a DependencySelection,
+    selection: &'a DependencySelection,
     environment: MarkerEnvironment<'a>,
     requires: Option<&'a VersionRange>,
     knowledge: Knowledge,
@@ -393,7 +393,7 @@ impl UvLockSelection<'_> {
     /// Whether a marker may hold for a Python version that the file allows.
     fn may_match_label(&self, marker: &str) -> bool {
         evaluate_lock_marker(
-            &resolve_conflicts_in_marker(marker, self.parts),
+            &resolve_conflicts_in_marker(marker, self.selection),
             self.environment,
             self.requires,
             self.knowledge,
@@ -404,8 +404,8 @@ impl UvLockSelection<'_> {
 /// Returns the packages of a `uv.lock` that a command installs.
 pub(super) fn read_uv_lock(
     opened: &OpenedFile,
-    parts: &DependencySelection,
-    around: &CommandContext<'_>,
+    selection: &DependencySelection,
+    context: &CommandContext<'_>,
 ) -> Option<Vec<PackageInstall>> {
     let tree = lenient_toml::parse_toml(opened);
     let root = (*tree).as_ref()?;
@@ -416,20 +416,20 @@ pub(super) fn read_uv_lock(
             |range: &VersionRange, patch: &str| range.contains_text(&format!("{python}{patch}")) != Some(false);
         requires.as_ref().is_none_or(|range| allows(range, ".0") || allows(range, ".99"))
     };
-    let environment = MarkerEnvironment { python: around.environment.python.filter(admitted), ..around.environment };
-    let asking = UvLockSelection { parts, environment, requires: requires.as_ref(), knowledge: around.knowledge };
-    let hangs_on = format!("{parts:?} {environment:?} {:?} {}", opened.source, opened.path);
+    let environment = MarkerEnvironment { python: context.environment.python.filter(admitted), ..context.environment };
+    let asking = UvLockSelection { selection, environment, requires: requires.as_ref(), knowledge: context.knowledge };
+    let hangs_on = format!("{selection:?} {environment:?} {:?} {}", opened.source, opened.path);
     Some(tree.installs_for_key(hangs_on, || selected_packages(root, &asking, opened)))
 }
 
 /// Returns the packages that the installed workspace members depend on.
 fn selected_packages(root: &TomlTable, asking: &UvLockSelection<'_>, opened: &OpenedFile) -> Vec<PackageInstall> {
-    let parts = asking.parts;
+    let selection = asking.selection;
     let packages = tables_at(root, &["package"]);
     let members: Vec<&TomlTable> = packages.iter().copied().filter(|package| member_path(package).is_some()).collect();
-    let mut open: Vec<UvLockDependency<'_>> = installed_members(&members, parts)
+    let mut open: Vec<UvLockDependency<'_>> = installed_members(&members, selection)
         .into_iter()
-        .flat_map(|package| member_dependencies(package, parts))
+        .flat_map(|package| member_dependencies(package, selection))
         .filter_map(|one| active_dependency(one, asking))
         .collect();
     let whole = members.is_empty();
@@ -461,7 +461,7 @@ fn selected_packages(root: &TomlTable, asking: &UvLockSelection<'_>, opened: &Op
     let used = packages.iter().enumerate().filter(used);
     let mut found =
         merge_duplicates(used.filter_map(|(_, package)| locked_package(package, opened, asking.knowledge)).collect());
-    found.retain(|install| !parts.passed_over.contains(&install.requirement.name));
+    found.retain(|install| !selection.passed_over.contains(&install.requirement.name));
     found
 }
 
@@ -472,12 +472,12 @@ fn member_path(package: &TomlTable) -> Option<&str> {
 
 /// Returns the workspace members that a command installs: the named one, all, or the one at the root; all if there is
 /// no root.
-fn installed_members<'a>(members: &[&'a TomlTable], parts: &DependencySelection) -> Vec<&'a TomlTable> {
+fn installed_members<'a>(members: &[&'a TomlTable], selection: &DependencySelection) -> Vec<&'a TomlTable> {
     let those = |predicate: &dyn Fn(&TomlTable) -> bool| -> Vec<&'a TomlTable> {
         members.iter().copied().filter(|member| predicate(member)).collect()
     };
     let root = || those(&|member| member_path(member) == Some("."));
-    match &parts.members {
+    match &selection.members {
         WorkspaceMembers::One(name) => {
             those(&|member| text_at(member, &["name"]).is_some_and(|own| PackageName::python(own) == *name))
         }
@@ -487,15 +487,16 @@ fn installed_members<'a>(members: &[&'a TomlTable], parts: &DependencySelection)
 }
 
 /// Returns the dependencies of a workspace member in the selected parts.
-fn member_dependencies<'a>(package: &'a TomlTable, parts: &DependencySelection) -> Vec<&'a TomlTable> {
+fn member_dependencies<'a>(package: &'a TomlTable, selection: &DependencySelection) -> Vec<&'a TomlTable> {
     let mut found = Vec::new();
     for list in ["dependencies", "dev-dependencies", "optional-dependencies"] {
         let groups = list == "dev-dependencies";
-        let Some(value) = value_at(package, &[list]).filter(|_| groups || parts.includes_main()) else { continue };
+        let Some(value) = value_at(package, &[list]).filter(|_| groups || selection.includes_main()) else { continue };
         match value.get_ref().as_table() {
             Some(table) => {
-                let is_selected =
-                    |name: &str| if groups { parts.includes_uv_group(name) } else { parts.includes_extra(name) };
+                let is_selected = |name: &str| {
+                    if groups { selection.includes_uv_group(name) } else { selection.includes_extra(name) }
+                };
                 let lists = table.iter().filter(|(name, _)| is_selected(name.get_ref()));
                 found.extend(
                     lists
@@ -536,12 +537,12 @@ fn may_apply(package: &TomlTable, asking: &UvLockSelection<'_>) -> bool {
 
 /// Replaces comparisons with conflicting extras and groups by constant ones. uv encodes the extra `gpu` of `app` as
 /// `extra-3-app-gpu`, with the length of `app`, and a group as `group-3-app-gpu`.
-fn resolve_conflicts_in_marker(marker: &str, parts: &DependencySelection) -> String {
+fn resolve_conflicts_in_marker(marker: &str, selection: &DependencySelection) -> String {
     let mut out = String::with_capacity(marker.len());
     for (number, piece) in marker.split('\'').enumerate() {
         let before = ["extra == ", "extra != "].into_iter().find(|end| out.ends_with(*end));
         let decided =
-            before.filter(|_| number % 2 == 1).and_then(|end| Some((end, is_conflict_installed(piece, parts)?)));
+            before.filter(|_| number % 2 == 1).and_then(|end| Some((end, is_conflict_installed(piece, selection)?)));
         if let Some((end, installed)) = decided {
             out.truncate(out.len() - end.len());
             out.push_str("os_name");
@@ -556,13 +557,13 @@ fn resolve_conflicts_in_marker(marker: &str, parts: &DependencySelection) -> Str
 }
 
 /// Whether the extra or group with an encoded name such as `extra-3-app-gpu` is installed; `None` for any other name.
-fn is_conflict_installed(name: &str, parts: &DependencySelection) -> Option<bool> {
+fn is_conflict_installed(name: &str, selection: &DependencySelection) -> Option<bool> {
     let (kind, rest) = name.split_once('-')?;
     let (length, rest) = rest.split_once('-')?;
     let own = rest.get(length.parse().ok()?..)?.strip_prefix('-')?;
     match kind {
-        "extra" => Some(parts.includes_extra(own)),
-        "group" => Some(parts.includes_uv_group(own)),
+        "extra" => Some(selection.includes_extra(own)),
+        "group" => Some(selection.includes_uv_group(own)),
         _ => None,
     }
 }
@@ -573,7 +574,8 @@ mod poetry_tests {
 
     #[test]
     fn extras_in_markers_are_resolved_by_the_selection() {
-        let parts = DependencySelection { extras: vec![PackageName::python("gpu")], ..DependencySelection::default() };
+        let selection =
+            DependencySelection { extras: vec![PackageName::python("gpu")], ..DependencySelection::default() };
         for (marker, expected) in [
             ("extra == \"gpu\"", "os_name == \"posix\""),
             ("extra == \"cpu\"", "os_name == \"none\""),
@@ -584,7 +586,7 @@ mod poetry_tests {
             ("\"", "\""),
             ("", ""),
         ] {
-            assert_eq!(resolve_extras_in_marker(marker, &parts), expected, "{marker}");
+            assert_eq!(resolve_extras_in_marker(marker, &selection), expected, "{marker}");
         }
         assert_eq!(
             resolve_extras_in_marker(
@@ -639,7 +641,8 @@ mod uv_tests {
 
     #[test]
     fn conflicting_extras_are_resolved_by_the_selection() {
-        let parts = DependencySelection { extras: vec![PackageName::python("gpu")], ..DependencySelection::default() };
+        let selection =
+            DependencySelection { extras: vec![PackageName::python("gpu")], ..DependencySelection::default() };
         for (marker, expected) in [
             ("extra == 'extra-3-app-gpu'", "os_name == 'posix'"),
             ("extra != 'extra-3-app-gpu'", "os_name != 'posix'"),
@@ -659,7 +662,7 @@ mod uv_tests {
             ("'", "'"),
             ("", ""),
         ] {
-            assert_eq!(resolve_conflicts_in_marker(marker, &parts), expected, "{marker}");
+            assert_eq!(resolve_conflicts_in_marker(marker, &selection), expected, "{marker}");
         }
     }
 }

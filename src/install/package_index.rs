@@ -142,14 +142,14 @@ pub(super) struct ResolutionOptions {
 impl IndexOptions {
     /// Returns the options as they apply to a distribution with its own wheel folders.
     fn with_tag_folders(&self, folders: &[&str]) -> Self {
-        let all = |list: &[IndexAddress]| list.iter().map(|place| place.with_tag_folders(folders)).collect();
-        let index = self.index.as_ref().map(|place| place.with_tag_folders(folders));
+        let all = |list: &[IndexAddress]| list.iter().map(|address| address.with_tag_folders(folders)).collect();
+        let index = self.index.as_ref().map(|address| address.with_tag_folders(folders));
         Self { index, extra: all(&self.extra), links: all(&self.links), backend: None, ..self.clone() }
     }
 
     /// Fills unset options from environment variables, and for uv from its configuration files.
-    pub(super) fn apply_environment(&mut self, uv: bool, command: &Command, around: &CommandContext<'_>) {
-        let raw_variable = |name: &str| command_variable(name, command, around);
+    pub(super) fn apply_environment(&mut self, uv: bool, command: &Command, context: &CommandContext<'_>) {
+        let raw_variable = |name: &str| command_variable(name, command, context);
         let variable = |name: &str| raw_variable(name).and_then(|value| value.known_text().map(str::to_owned));
         let places = |names: &[&str]| -> Vec<IndexAddress> {
             let given = match names.iter().find_map(|name| raw_variable(name)) {
@@ -188,7 +188,7 @@ impl IndexOptions {
             self.ways.eager |= variable("PIP_UPGRADE_STRATEGY").as_deref() == Some("eager");
         }
         if uv {
-            read_uv_config(command, around, self);
+            read_uv_config(command, context, self);
         }
         if variable(if uv { "UV_NO_INDEX" } else { "PIP_NO_INDEX" }).is_some_and(|value| is_true(&value)) {
             self.sources = SearchSources::Links;
@@ -196,9 +196,9 @@ impl IndexOptions {
     }
 
     /// Adds an extra index that is not named by the command, unless it is present already.
-    fn add_extra_index(&mut self, place: IndexAddress) {
-        if !self.extra.iter().any(|own| (own.span, own.source) == (place.span, place.source)) {
-            self.extra.push(place);
+    fn add_extra_index(&mut self, address: IndexAddress) {
+        if !self.extra.iter().any(|own| (own.span, own.source) == (address.span, address.source)) {
+            self.extra.push(address);
         }
     }
 
@@ -232,11 +232,11 @@ impl IndexOptions {
             }
             let span = opened.text.source_span(start..start + raw.trim_end().len());
             for url in value.split_whitespace() {
-                let place = IndexAddress::new(url, span, opened.source);
+                let address = IndexAddress::new(url, span, opened.source);
                 match key {
-                    "index-url" | "index_url" if index_open => self.index = Some(place),
-                    "extra-index-url" | "extra_index_url" if extra_open => self.extra.push(place),
-                    "find-links" | "find_links" if links_open => self.links.push(place),
+                    "index-url" | "index_url" if index_open => self.index = Some(address),
+                    "extra-index-url" | "extra_index_url" if extra_open => self.extra.push(address),
+                    "find-links" | "find_links" if links_open => self.links.push(address),
                     "pre" => self.early |= is_true(url),
                     "no-index" | "no_index" if is_true(url) => self.sources = SearchSources::Links,
                     _ => {}
@@ -255,7 +255,7 @@ impl IndexOptions {
 
     /// Returns the folders that are searched for wheels.
     pub(super) fn link_folders(&self) -> FindLinksFolders {
-        let named = self.links.iter().filter_map(|place| place.folder.clone()).collect();
+        let named = self.links.iter().filter_map(|address| address.folder.clone()).collect();
         FindLinksFolders { named, exclusive: self.sources == SearchSources::Links }
     }
 
@@ -307,18 +307,18 @@ impl IndexOptions {
     fn without_project_pages(&self, name: &str, knowledge: Knowledge) -> Option<Self> {
         let extension =
             knowledge.has_build_index(name) && !knowledge.has_variants(name) && !knowledge.is_built_with_torch(name);
-        let own = |place: &IndexAddress| knowledge.is_project_page(&place.url);
+        let own = |address: &IndexAddress| knowledge.is_project_page(&address.url);
         if extension || !self.index.iter().chain(&self.extra).any(own) {
             return None;
         }
-        let extra: Vec<IndexAddress> = self.extra.iter().filter(|place| !own(place)).cloned().collect();
-        let project_index = |place: &IndexAddress| IndexAddress {
+        let extra: Vec<IndexAddress> = self.extra.iter().filter(|address| !own(address)).cloned().collect();
+        let project_index = |address: &IndexAddress| IndexAddress {
             unknown_cause: Some(Cause::IndexOfOneProject),
             url: String::new(),
-            ..place.clone()
+            ..address.clone()
         };
         let index = match &self.index {
-            Some(place) if own(place) => Some(project_index(place)).filter(|_| extra.is_empty()),
+            Some(address) if own(address) => Some(project_index(address)).filter(|_| extra.is_empty()),
             index => index.clone(),
         };
         Some(Self { index, extra, ..self.clone() })
@@ -330,13 +330,13 @@ impl IndexOptions {
             return None;
         }
         let torch = knowledge.has_variants(name);
-        let silent = |place: &&IndexAddress| place.tag.is_none() && place.early.is_none();
-        let page = |place: &&IndexAddress| {
-            place.folder.is_none() && place.unknown_cause.is_none() && !place.every && !place.usual
+        let silent = |address: &&IndexAddress| address.tag.is_none() && address.early.is_none();
+        let page = |address: &&IndexAddress| {
+            address.folder.is_none() && address.unknown_cause.is_none() && !address.every && !address.usual
         };
-        let of_others = |place: &&IndexAddress| torch && silent(place) && knowledge.is_project_page(&place.url);
-        let mut pages = self.links.iter().filter(page).filter(|place| !of_others(place));
-        let page = pages.find(|place| silent(place) || (torch && is_torch_extension_page(&place.url)))?;
+        let of_others = |address: &&IndexAddress| torch && silent(address) && knowledge.is_project_page(&address.url);
+        let mut pages = self.links.iter().filter(page).filter(|address| !of_others(address));
+        let page = pages.find(|address| silent(address) || (torch && is_torch_extension_page(&address.url)))?;
         Some(&page.url)
     }
 
@@ -358,66 +358,66 @@ impl IndexOptions {
             return;
         }
         if self.sources == SearchSources::Links {
-            let mut tags = self.links.iter().map(|place| place.tag.as_ref());
+            let mut tags = self.links.iter().map(|address| address.tag.as_ref());
             let one = tags.next().flatten().filter(|first| tags.all(|tag| tag == Some(*first)));
             return match (one, self.links.first()) {
-                (Some(tag), Some(place)) => {
-                    restrict_to_index(package, tag, VariantSource::FindLinks, place.span, place.source);
+                (Some(tag), Some(address)) => {
+                    restrict_to_index(package, tag, VariantSource::FindLinks, address.span, address.source);
                 }
                 _ => package.requirement.indexes = IndexSelection::Unknown(Cause::NoIndex),
             };
         }
-        let whole = self.extra.iter().chain(&self.links).chain(&self.index).any(|place| place.every);
+        let whole = self.extra.iter().chain(&self.links).chain(&self.index).any(|address| address.every);
         if whole && package.requirement.version.local().is_none() {
             package.requirement.indexes = IndexSelection::Unknown(Cause::SeveralBuilds);
             return;
         }
-        let counts = |place: &&IndexAddress| place.may_serve(&package.requirement.version);
+        let counts = |address: &&IndexAddress| address.may_serve(&package.requirement.version);
         let tagged = |list: &[IndexAddress]| {
-            list.iter().filter(|place| place.tag.is_some()).filter(counts).cloned().collect::<Vec<_>>()
+            list.iter().filter(|address| address.tag.is_some()).filter(counts).cloned().collect::<Vec<_>>()
         };
         let (extra, links) = (tagged(&self.extra), tagged(&self.links));
-        let index = self.index.as_ref().filter(|place| place.tag.is_some());
-        let usual = self.extra.iter().position(|place| place.usual);
+        let index = self.index.as_ref().filter(|address| address.tag.is_some());
+        let usual = self.extra.iter().position(|address| address.usual);
         let only_index = match (self.first_index, usual) {
-            (true, Some(at)) => self.extra.iter().take(at).find(|place| place.tag.is_some()),
+            (true, Some(at)) => self.extra.iter().take(at).find(|address| address.tag.is_some()),
             (true, None) => extra.first().or(index),
             (false, Some(_)) => None,
             (false, None) => index.filter(|_| extra.is_empty()),
         };
-        if let Some(place) = only_index
-            && let Some(tag) = &place.tag
+        if let Some(address) = only_index
+            && let Some(tag) = &address.tag
         {
-            if !place.may_serve(&package.requirement.version) {
+            if !address.may_serve(&package.requirement.version) {
                 package.requirement.indexes = IndexSelection::Unknown(Cause::NightliesOnly);
                 return;
             }
             let from = if extra.is_empty() { VariantSource::IndexUrl } else { VariantSource::ExtraIndex };
             let pinned = package.requirement.version.is_exact();
-            package.requirement.prerelease = place
+            package.requirement.prerelease = address
                 .early
                 .filter(|_| !pinned)
                 .map(|early| Cause::IndexHasEarly { kind: early.plural_name().to_owned() });
-            return restrict_to_index(package, tag, from, place.span, place.source);
+            return restrict_to_index(package, tag, from, address.span, address.source);
         }
         if self.first_index && usual.is_some() {
             return;
         }
         let mut candidates: Vec<&IndexAddress> = extra.iter().chain(&links).chain(index.filter(counts)).collect();
         if let Some(early) =
-            candidates.iter().find_map(|place| self.newer_prerelease(place, &package.requirement.version))
+            candidates.iter().find_map(|address| self.newer_prerelease(address, &package.requirement.version))
         {
             package.requirement.indexes =
                 IndexSelection::Unknown(Cause::NewerInExtraIndex { kind: early.plural_name().to_owned() });
             return;
         }
-        candidates.retain(|place| {
-            place.early != Some(PrereleaseKind::Nightly) || is_exact_prerelease(&package.requirement.version)
+        candidates.retain(|address| {
+            address.early != Some(PrereleaseKind::Nightly) || is_exact_prerelease(&package.requirement.version)
         });
         candidates.sort_by(|a, b| b.tag.cmp(&a.tag));
         let Some(best) = candidates.first() else { return };
         package.requirement.indexes =
-            IndexSelection::Beside(candidates.iter().filter_map(|place| place.tag.clone()).collect());
+            IndexSelection::Beside(candidates.iter().filter_map(|address| address.tag.clone()).collect());
         if let (PackageVersion::Exact(_), Some(tag)) = (&package.requirement.version, &best.tag) {
             let from = if extra.is_empty() { VariantSource::FindLinks } else { VariantSource::ExtraIndex };
             package.variant = Some(BuildVariant { tag: tag.clone(), from, span: best.span, source: best.source });
@@ -426,25 +426,25 @@ impl IndexOptions {
 
     /// Returns why a relevant index is unknown; with uv, indexes after the first sufficient one are not relevant.
     fn unknown_index_cause(&self) -> Option<&Cause> {
-        let is_searched = |place: &&IndexAddress| !self.first_index || (place.tag.is_none() && !place.usual);
+        let is_searched = |address: &&IndexAddress| !self.first_index || (address.tag.is_none() && !address.usual);
         let indexes = self
             .extra
             .iter()
             .chain(&self.index)
             .filter(|_| self.sources == SearchSources::Indexes)
             .take_while(is_searched);
-        indexes.chain(&self.links).find_map(|place| place.unknown_cause.as_ref())
+        indexes.chain(&self.links).find_map(|address| address.unknown_cause.as_ref())
     }
 
     /// Returns why the version of any unpinned package is unknown: no index is searched.
     pub(super) fn unknown_version_cause(&self) -> Option<Cause> {
-        let has_known_builds = |place: &IndexAddress| place.tag.is_some() || place.every;
+        let has_known_builds = |address: &IndexAddress| address.tag.is_some() || address.every;
         (self.sources == SearchSources::Links && !self.links.iter().any(has_known_builds)).then_some(Cause::NoIndex)
     }
 
     /// Returns the kind of pre-release of an extra index that may be newer than every release of the default index.
-    fn newer_prerelease(&self, place: &IndexAddress, version: &PackageVersion) -> Option<PrereleaseKind> {
-        let early = place.early?;
+    fn newer_prerelease(&self, address: &IndexAddress, version: &PackageVersion) -> Option<PrereleaseKind> {
+        let early = address.early?;
         let allowed = match version {
             PackageVersion::Exact(_) => return None,
             PackageVersion::Range(range) => self.early || range.names_prerelease(),
@@ -478,11 +478,11 @@ fn is_torch_extension_page(url: &str) -> bool {
 }
 
 /// Returns the value of an environment variable for a command; `None` if nothing known sets it.
-pub(super) fn command_variable(name: &str, command: &Command, around: &CommandContext<'_>) -> Option<ExpandedText> {
+pub(super) fn command_variable(name: &str, command: &Command, context: &CommandContext<'_>) -> Option<ExpandedText> {
     if let Some(value) = command.variable(name) {
         return Some(value.clone());
     }
-    match (around.lookup)(name) {
+    match (context.lookup)(name) {
         VariableLookup::Known(value, origins) => Some(ExpandedText::Known { value, origins }),
         // Of what only the base image could set, it sets none.
         VariableLookup::Unset | VariableLookup::NoValue | VariableLookup::Unknown(_, Cause::SetNowhere) => None,
@@ -561,14 +561,14 @@ impl UvConfigFile {
 }
 
 /// Adds the index settings of uv's configuration files after those of a command and its environment.
-fn read_uv_config(command: &Command, around: &CommandContext<'_>, indexes: &mut IndexOptions) {
+fn read_uv_config(command: &Command, context: &CommandContext<'_>, indexes: &mut IndexOptions) {
     let words = || command.words.iter().filter_map(Word::known);
     let switched_off =
-        command_variable("UV_NO_CONFIG", command, around).is_some_and(|value| value.known_text() != Some("0"));
+        command_variable("UV_NO_CONFIG", command, context).is_some_and(|value| value.known_text() != Some("0"));
     if switched_off || words().any(|word| word == "--no-config") {
         return;
     }
-    let (files, unread) = config_files(command, around);
+    let (files, unread) = config_files(command, context);
     for settings in &files {
         let Some(table) = settings.uv_settings_table() else { continue };
         let tables = [table_at(table, &["pip"]).filter(|_| words().any(|word| word == "pip")), Some(table)];
@@ -583,7 +583,7 @@ fn read_uv_config(command: &Command, around: &CommandContext<'_>, indexes: &mut 
 
 /// Returns the configuration files that apply to a command, in order of precedence, and the first one that exists but
 /// was not read.
-fn config_files(command: &Command, around: &CommandContext<'_>) -> (Vec<UvConfigFile>, Option<(String, Cause)>) {
+fn config_files(command: &Command, context: &CommandContext<'_>) -> (Vec<UvConfigFile>, Option<(String, Cause)>) {
     let mut words = command.words.iter().filter_map(Word::known);
     let named = words.find_map(|word| match word.split_once('=') {
         Some(("--config-file", path)) => Some(Some(path.to_owned())),
@@ -592,19 +592,19 @@ fn config_files(command: &Command, around: &CommandContext<'_>) -> (Vec<UvConfig
     let named = match named {
         Some(Some(path)) => Some(path),
         Some(None) => words.next().map(str::to_owned),
-        None => match command_variable("UV_CONFIG_FILE", command, around) {
+        None => match command_variable("UV_CONFIG_FILE", command, context) {
             Some(ExpandedText::Known { value, .. }) => Some(value),
             _ => None,
         },
     };
     if let Some(path) = named {
-        return match (around.open)("", &path) {
+        return match (context.open)("", &path) {
             Ok(opened) => (vec![UvConfigFile::new(opened, &[])], None),
             Err(why) => (Vec::new(), Some((path, why))),
         };
     }
     let (mut found, mut unread) = (Vec::new(), None);
-    let mut own = |path: &str| match (around.open)("", path) {
+    let mut own = |path: &str| match (context.open)("", path) {
         Ok(opened) => Some(UvConfigFile::new(opened, &[])),
         Err(why) => {
             if unread.is_none() && exists_unread(&why) {
@@ -620,7 +620,7 @@ fn config_files(command: &Command, around: &CommandContext<'_>) -> (Vec<UvConfig
             found.push(settings);
             break;
         }
-        let project = (around.open)("", &format!("{folder}pyproject.toml")).ok();
+        let project = (context.open)("", &format!("{folder}pyproject.toml")).ok();
         let project = project.map(|opened| UvConfigFile::new(opened, &["tool", "uv"]));
         if let Some(project) = project.filter(|project| project.uv_settings_table().is_some()) {
             found.push(project);
@@ -634,7 +634,7 @@ fn config_files(command: &Command, around: &CommandContext<'_>) -> (Vec<UvConfig
 /// Adds the index settings in a table.
 fn add_settings(table: &TomlTable, settings: &UvConfigFile, command: &Command, indexes: &mut IndexOptions) {
     let opened = &settings.opened;
-    let place = |value: &SpannedTomlValue| {
+    let address = |value: &SpannedTomlValue| {
         let url = value.get_ref().as_str()?;
         Some(IndexAddress::new(url, value_span(value, opened), opened.source))
     };
@@ -642,7 +642,7 @@ fn add_settings(table: &TomlTable, settings: &UvConfigFile, command: &Command, i
         value_at(table, &[key]).and_then(|value| value.get_ref().as_bool()) == Some(true)
     };
     for index in tables_at(table, &["index"]).into_iter().filter(|index| !is(index, "explicit")) {
-        let Some(found) = value_at(index, &["url"]).and_then(place) else { continue };
+        let Some(found) = value_at(index, &["url"]).and_then(address) else { continue };
         if !is(index, "default") {
             indexes.add_extra_index(found);
         } else if indexes.index.is_none() {
@@ -652,7 +652,7 @@ fn add_settings(table: &TomlTable, settings: &UvConfigFile, command: &Command, i
     // One address may stand for a list of one.
     let listed = |key: &str| {
         let one = value_at(table, &[key]).filter(|value| value.get_ref().as_str().is_some());
-        one.into_iter().chain(list_at(table, &[key])).filter_map(place).collect::<Vec<_>>()
+        one.into_iter().chain(list_at(table, &[key])).filter_map(address).collect::<Vec<_>>()
     };
     for found in listed("extra-index-url") {
         indexes.add_extra_index(found);
@@ -677,12 +677,12 @@ pub(super) fn apply_index_option(
     value: impl FnOnce() -> Option<OptionValue>,
     indexes: &mut IndexOptions,
 ) -> bool {
-    let place = |given: OptionValue| IndexAddress::from_option(given, None);
+    let address = |given: OptionValue| IndexAddress::from_option(given, None);
     match name {
         "--no-index" => indexes.sources = SearchSources::Links,
-        "-i" | "--index-url" | "--pypi-url" | "--default-index" => indexes.index = value().map(place),
-        "--extra-index-url" | "--index" => indexes.extra.extend(value().map(place)),
-        "-f" | "--find-links" => indexes.links.extend(value().map(place)),
+        "-i" | "--index-url" | "--pypi-url" | "--default-index" => indexes.index = value().map(address),
+        "--extra-index-url" | "--index" => indexes.extra.extend(value().map(address)),
+        "-f" | "--find-links" => indexes.links.extend(value().map(address)),
         "--torch-backend" => indexes.backend = value(),
         "--pre" => indexes.early = true,
         "--no-deps" | "--no-dependencies" => indexes.ways.no_deps = true,

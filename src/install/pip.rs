@@ -84,7 +84,7 @@ pub(super) fn read_arguments(
     uv: bool,
     handed: Option<Result<Vec<OpenedFile>, Cause>>,
     command: &Command,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
     variable: &dyn Fn(&str) -> Option<String>,
     found: &mut InstallEffects,
 ) {
@@ -115,20 +115,20 @@ pub(super) fn read_arguments(
         Some(Err(why)) => add_unknown_words(why, command.span, found),
         Some(Ok(_)) | None => {}
     }
-    let pip_command = PipCommand { verb, uv, command, around };
+    let pip_command = PipCommand { verb, uv, command, context };
     read_words(rest.as_slice(), pip_command, &mut fed, &mut indexes, found);
     let constrains: &[&str] = if uv { &["UV_CONSTRAINT"] } else { &["PIP_CONSTRAINT"] };
-    found.files.extend(constraint_files(constrains, command, around));
+    found.files.extend(constraint_files(constrains, command, context));
     let mut overrides = std::mem::take(&mut fed.overrides);
-    overrides.extend(constraint_files(if uv { &["UV_OVERRIDE"] } else { &[] }, command, around));
-    requirement_files::read_named_files(uv, around, variable, fed, &mut indexes, found);
-    apply_overrides(overrides, around, &mut indexes, found);
-    indexes.apply_environment(uv, command, around);
+    overrides.extend(constraint_files(if uv { &["UV_OVERRIDE"] } else { &[] }, command, context));
+    requirement_files::read_named_files(uv, context, variable, fed, &mut indexes, found);
+    apply_overrides(overrides, context, &mut indexes, found);
+    indexes.apply_environment(uv, command, context);
     if !uv {
         let named = variable("PIP_CONFIG_FILE");
         let own = named.as_deref().filter(|path| *path != "/dev/null");
         for path in own.into_iter().chain(PIP_CONFIG_FILES.iter().copied()) {
-            match (around.open)("/", path) {
+            match (context.open)("/", path) {
                 Ok(opened) => indexes.apply_pip_config(&opened),
                 Err(why) if own == Some(path) || exists_unread(&why) => {
                     indexes.add_unread_config(path, why, command.span);
@@ -148,7 +148,7 @@ pub(super) fn read_arguments(
         let path = file.path.known_text().unwrap_or("a file").to_owned();
         Some(Cause::ConstraintsNotRead { path, because: Box::new(file.why.clone()?) })
     });
-    if let (Some(why), Some(framework)) = (&unread, around.knowledge.framework_with_variants()) {
+    if let (Some(why), Some(framework)) = (&unread, context.knowledge.framework_with_variants()) {
         let version = PackageVersion::Unresolved(why.clone());
         found.constraints.push(pip_package(framework.distribution, command.span).with_version(version));
     }
@@ -160,7 +160,7 @@ pub(super) fn read_arguments(
     }
     for package in found.packages.iter_mut().chain(&mut found.constraints) {
         package.conditional |= command.conditional;
-        indexes.choose_builds(package, around.knowledge);
+        indexes.choose_builds(package, context.knowledge);
     }
     if gathers || indexes.ways.no_deps {
         found.sources.clear();
@@ -195,25 +195,25 @@ fn wheel_output_folder(words: &[Word]) -> ExpandedText {
 }
 
 /// Returns the constraint or override files that environment variables name.
-fn constraint_files(names: &[&str], command: &Command, around: &CommandContext<'_>) -> Vec<RequirementFile> {
+fn constraint_files(names: &[&str], command: &Command, context: &CommandContext<'_>) -> Vec<RequirementFile> {
     let file = |path| RequirementFile { path, constraint: true, extras: Vec::new(), span: command.span, why: None };
     let files = |value: ExpandedText| match &value {
         ExpandedText::Known { value, .. } => value.split_whitespace().map(ExpandedText::literal).map(file).collect(),
         ExpandedText::Unresolved { .. } => vec![file(value)],
     };
-    names.iter().filter_map(|name| command_variable(name, command, around)).flat_map(files).collect()
+    names.iter().filter_map(|name| command_variable(name, command, context)).flat_map(files).collect()
 }
 
 /// Applies override files: they replace requested versions, and constrain the versions of dependencies.
 fn apply_overrides(
     overrides: Vec<RequirementFile>,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
     indexes: &mut IndexOptions,
     found: &mut InstallEffects,
 ) {
     found.overrides |= !overrides.is_empty();
     let (from, before) = (found.constraints.len(), found.files.len());
-    requirement_files::read_included_files("", overrides, around, indexes, found);
+    requirement_files::read_included_files("", overrides, context, indexes, found);
     let unread = found.files.get(before).map(|file| {
         let path = file.path.known_text().unwrap_or("a file").to_owned();
         Cause::OverridesNotRead { path, because: Box::new(file.why.clone().unwrap_or(Cause::NotRead)) }
@@ -242,7 +242,7 @@ struct PipCommand<'a, 'b> {
     /// Whether the command is uv rather than pip.
     uv: bool,
     command: &'a Command,
-    around: &'a CommandContext<'b>,
+    context: &'a CommandContext<'b>,
 }
 
 /// Records that some words of a command are unknown.
@@ -258,7 +258,7 @@ fn read_words(
     indexes: &mut IndexOptions,
     found: &mut InstallEffects,
 ) {
-    let PipCommand { verb, uv, command, around } = pip_command;
+    let PipCommand { verb, uv, command, context } = pip_command;
     let mut rest = words.iter().peekable();
     let mut extras: Vec<PackageName> = Vec::new();
     let from = found.files.len();
@@ -271,13 +271,13 @@ fn read_words(
                 .output
                 .as_deref()
                 .filter(|_| verb == "install")
-                .map(|inner| standard_streams::standard_output(inner, around))
+                .map(|inner| standard_streams::standard_output(inner, context))
             {
                 Some(Ok(texts)) => {
                     fed.texts.extend(texts.iter().map(|text| (standard_streams::one_word_per_line(text), false)));
                 }
                 Some(Err(why)) => add_unknown_words(why, word.span, found),
-                None => read_unresolved_word(word, verb, command, around.knowledge, found),
+                None => read_unresolved_word(word, verb, command, context.knowledge, found),
             }
             continue;
         };
@@ -306,8 +306,8 @@ fn read_words(
                     continue;
                 }
                 let written = match next.and_then(|next| next.output.as_deref()) {
-                    Some(inner) => Some(standard_streams::standard_output(inner, around)),
-                    None => stdin.then(|| standard_streams::standard_input(command, around)),
+                    Some(inner) => Some(standard_streams::standard_output(inner, context)),
+                    None => stdin.then(|| standard_streams::standard_input(command, context)),
                 };
                 match written {
                     Some(Ok(texts)) => fed.texts.extend(texts.into_iter().map(|text| (text, constraint))),
@@ -317,10 +317,10 @@ fn read_words(
             }
             "-e" | "--editable" => {
                 if let Some((path, span)) = value(inline) {
-                    if verb == "install" && has_unknown_dependencies(&path, around.knowledge) {
+                    if verb == "install" && has_unknown_dependencies(&path, context.knowledge) {
                         found.sources.push((path.clone(), span, None));
                     }
-                    let repository = path.contains("git+").then(|| parse_requirement(&path, span, around.knowledge));
+                    let repository = path.contains("git+").then(|| parse_requirement(&path, span, context.knowledge));
                     match repository.flatten().filter(|_| verb == "install") {
                         Some(package) => found.packages.push(package),
                         None => add_project(&path, span, found),
@@ -329,8 +329,8 @@ fn read_words(
             }
             // Of other packages, the choice does not depend on what is installed.
             "--reinstall-package" | "--upgrade-package" | "-P" if uv => {
-                let package = value(inline).and_then(|(text, span)| parse_requirement(&text, span, around.knowledge));
-                let concerns = package.is_some_and(|one| around.knowledge.has_variants(&one.requirement.name));
+                let package = value(inline).and_then(|(text, span)| parse_requirement(&text, span, context.knowledge));
+                let concerns = package.is_some_and(|one| context.knowledge.has_variants(&one.requirement.name));
                 let reinstalls = name == "--reinstall-package";
                 indexes.ways.upgrade |= concerns && !reinstalls;
                 indexes.ways.reinstall |= concerns && reinstalls;
@@ -356,14 +356,14 @@ fn read_words(
 fn read_package(
     word: &Word,
     text: &str,
-    PipCommand { verb, around, .. }: PipCommand<'_, '_>,
+    PipCommand { verb, context, .. }: PipCommand<'_, '_>,
     found: &mut InstallEffects,
 ) {
     // A URL may hold a semicolon, so that only a blank in front of it ends one.
     let parts = text.split_once(" ;").or_else(|| text.split_once(';').filter(|_| !text.contains("://")));
     let (text, marker) = parts.map_or((text, None), |(text, marker)| (text.trim_end(), Some(marker)));
-    let holding = marker.map(|marker| evaluate_marker(marker, around.environment));
-    if verb == "install" && holding != Some(Some(false)) && has_unknown_dependencies(text, around.knowledge) {
+    let holding = marker.map(|marker| evaluate_marker(marker, context.environment));
+    if verb == "install" && holding != Some(Some(false)) && has_unknown_dependencies(text, context.knowledge) {
         found.sources.push((text.to_owned(), word.span, None));
     }
     if verb == "uninstall" {
@@ -373,7 +373,7 @@ fn read_package(
         found.files.push(RequirementFile { path, constraint: false, extras: Vec::new(), span: word.span, why: None });
     } else if verb == "install" && is_wheel_pattern(text) {
         found.wheels.push((text.to_owned(), word.span));
-    } else if let Some(mut package) = parse_requirement(text, word.span, around.knowledge) {
+    } else if let Some(mut package) = parse_requirement(text, word.span, context.knowledge) {
         match holding {
             Some(Some(false)) => return,
             holding => package.conditional = holding == Some(None),

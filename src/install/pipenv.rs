@@ -45,7 +45,7 @@ pub(super) fn selected_sections(words: &[Word]) -> Vec<String> {
 pub(super) fn read_pipfile_lock(
     opened: &OpenedFile,
     parts: &[String],
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
 ) -> Option<Vec<PackageInstall>> {
     let root = opened.kept.get_or_parse(|| serde_json::from_str::<Value>(opened.text.text()).ok());
     let root = (*root).as_ref()?;
@@ -67,7 +67,7 @@ pub(super) fn read_pipfile_lock(
         for (name, entry) in root.get(section).and_then(Value::as_object).into_iter().flatten() {
             let field = |key: &str| entry.get(key).and_then(Value::as_str);
             let span = name_span(opened, section, name);
-            let mut install = match (parse_direct_reference(name, field, span, around.knowledge), field("version")) {
+            let mut install = match (parse_direct_reference(name, field, span, context.knowledge), field("version")) {
                 (Some(direct), _) => direct,
                 // What is for another platform than the writer's stays open.
                 (None, Some("*")) => package_with_version(name, PackageVersion::any(), span),
@@ -75,7 +75,7 @@ pub(super) fn read_pipfile_lock(
                 (None, None) => continue,
             };
             match field("markers")
-                .map(|marker| evaluate_lock_marker(marker, around.environment, requires.as_ref(), around.knowledge))
+                .map(|marker| evaluate_lock_marker(marker, context.environment, requires.as_ref(), context.knowledge))
             {
                 Some(Some(false)) => continue,
                 Some(None) => install.conditional = true,
@@ -104,7 +104,7 @@ fn required_python(requires: &Value) -> Option<VersionRange> {
 pub(super) fn read_pipfile(
     opened: &OpenedFile,
     parts: &[String],
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
 ) -> Option<Vec<PackageInstall>> {
     let root = lenient_toml::parse_toml(opened);
     let root = (*root).as_ref()?;
@@ -116,7 +116,7 @@ pub(super) fn read_pipfile(
             let table = value.get_ref().as_table();
             let field = |key: &str| table.and_then(|table| text_at(table, &[key]));
             let version = value.get_ref().as_str().or_else(|| field("version"));
-            let mut install = match (parse_direct_reference(name.get_ref(), field, span, around.knowledge), version) {
+            let mut install = match (parse_direct_reference(name.get_ref(), field, span, context.knowledge), version) {
                 (Some(direct), _) => direct,
                 (None, Some("*")) => package_with_version(name.get_ref(), PackageVersion::any(), span),
                 (None, Some(version)) => package_with_version(name.get_ref(), parse_specifier(version), span),
@@ -124,7 +124,7 @@ pub(super) fn read_pipfile(
             };
             let platform = field("sys_platform").map(|platform| format!("sys_platform {platform}"));
             let marker = field("markers").map(str::to_owned).or(platform);
-            match marker.map(|marker| evaluate_marker(&marker, around.environment)) {
+            match marker.map(|marker| evaluate_marker(&marker, context.environment)) {
                 Some(Some(false)) => continue,
                 Some(None) => install.conditional = true,
                 _ => {}

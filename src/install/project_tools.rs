@@ -36,12 +36,12 @@ pub(super) fn read_arguments(
     tool: &str,
     words: &[Word],
     command: &Command,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
     found: &mut InstallEffects,
 ) {
     let mut own = words.iter().map(|word| word.known().unwrap_or_default()).take_while(|text| *text != "run");
     if !own.any(|text| text == "--dry-run") {
-        read_command(tool, words, command, around, found);
+        read_command(tool, words, command, context, found);
     }
 }
 
@@ -59,7 +59,7 @@ fn read_command(
     tool: &str,
     words: &[Word],
     command: &Command,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
     found: &mut InstallEffects,
 ) {
     let mut rest = words.iter();
@@ -90,7 +90,7 @@ fn read_command(
         let (name, inline) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
         let mut value = || inline.clone().or_else(|| rest.next().and_then(Word::known).map(str::to_owned));
         if verb == Some("run") && matches!(name, "--with" | "--with-requirements") {
-            read_run_packages(name, value(), word, (command, around.knowledge), found);
+            read_run_packages(name, value(), word, (command, context.knowledge), found);
             continue;
         }
         unsynced |= matches!(name, "--no-sync" | "--no-project" | "--isolated" | "--script" | "-s");
@@ -110,13 +110,13 @@ fn read_command(
     }
     let from = found.packages.len();
     let path = |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
-    let open = |name: &str| (around.open)("", &path(name));
+    let open = |name: &str| (context.open)("", &path(name));
     if tool == "uv" && parts.default_groups.is_none() {
         parts.default_groups = open("pyproject.toml").ok().and_then(|opened| pyproject::uv_default_groups(&opened));
     }
     let parts = parts;
     let manifest = |found: &mut InstallEffects, indexes: &mut IndexOptions| match open("pyproject.toml") {
-        Ok(opened) => pyproject::read_project(&opened, tool, &parts, around, indexes, found),
+        Ok(opened) => pyproject::read_project(&opened, tool, &parts, context, indexes, found),
         Err(why) => add_unread_file(&path("pyproject.toml"), why, command, found),
     };
     match (tool, verb) {
@@ -126,8 +126,8 @@ fn read_command(
         ("uv", Some("sync" | "run")) | ("poetry" | "pdm", Some("install" | "sync")) => {
             let file = format!("{tool}.lock");
             let read = |opened: &OpenedFile| match tool {
-                "uv" => lock_file::read_uv_lock(opened, &parts, around),
-                _ => lock_file::read_lock_file(opened, tool, &parts, open("pyproject.toml").ok().as_ref(), around),
+                "uv" => lock_file::read_uv_lock(opened, &parts, context),
+                _ => lock_file::read_lock_file(opened, tool, &parts, open("pyproject.toml").ok().as_ref(), context),
             };
             match open(&file).map(|opened| read(&opened)) {
                 Ok(Some(packages)) => found.packages.extend(packages),
@@ -138,21 +138,21 @@ fn read_command(
             replace_installed(found, from);
         }
         ("uv" | "poetry" | "pdm", Some("add")) => {
-            found.packages.extend(names.into_iter().filter_map(|word| added_package(tool, word, around.knowledge)));
+            found.packages.extend(names.into_iter().filter_map(|word| added_package(tool, word, context.knowledge)));
             if let (Ok(opened), "uv") = (open("pyproject.toml"), tool) {
-                pyproject::read_dependencies(&opened, true, &parts, around, &mut indexes, found);
+                pyproject::read_dependencies(&opened, true, &parts, context, &mut indexes, found);
             }
             replace_installed(found, from);
         }
         ("pipenv", Some("install" | "sync")) if names.is_empty() => {
-            read_pipenv_files(words, command, around, &path, found);
+            read_pipenv_files(words, command, context, &path, found);
         }
         ("pipenv", Some("install")) => {
-            found.packages.extend(names.iter().filter_map(|word| added_package(tool, word, around.knowledge)));
+            found.packages.extend(names.iter().filter_map(|word| added_package(tool, word, context.knowledge)));
         }
         ("pixi", Some("install" | "run" | "shell" | "shell-hook")) => match open("pixi.lock") {
             Ok(opened) => {
-                conda::read_lock_file(&opened, environment.as_deref().unwrap_or("default"), around, found);
+                conda::read_lock_file(&opened, environment.as_deref().unwrap_or("default"), context, found);
             }
             Err(why) if verb == Some("run") && means_missing(&why) => {}
             Err(why) => add_unread_file(&path("pixi.lock"), why, command, found),
@@ -164,10 +164,10 @@ fn read_command(
         }
         _ => {}
     }
-    indexes.apply_environment(tool == "uv", command, around);
+    indexes.apply_environment(tool == "uv", command, context);
     for package in found.packages.get_mut(from..).unwrap_or_default() {
         package.conditional |= command.conditional;
-        indexes.choose_builds(package, around.knowledge);
+        indexes.choose_builds(package, context.knowledge);
     }
 }
 
@@ -243,17 +243,17 @@ fn parent_folder(path: &str) -> String {
 fn read_pipenv_files(
     words: &[Word],
     command: &Command,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
     path: &dyn Fn(&str) -> String,
     found: &mut InstallEffects,
 ) {
-    let open = |name: &str| (around.open)("", &path(name));
+    let open = |name: &str| (context.open)("", &path(name));
     let given = |option: &str| words.iter().any(|word| word.known() == Some(option));
     let parts = pipenv::selected_sections(words);
     let lock = if given("--skip-lock") { Err(Cause::LockSkipped) } else { open("Pipfile.lock") };
     let read = match (&lock, open("Pipfile")) {
-        (Ok(opened), _) => pipenv::read_pipfile_lock(opened, &parts, around).ok_or("Pipfile.lock"),
-        (Err(_), Ok(opened)) => pipenv::read_pipfile(&opened, &parts, around).ok_or("Pipfile"),
+        (Ok(opened), _) => pipenv::read_pipfile_lock(opened, &parts, context).ok_or("Pipfile.lock"),
+        (Err(_), Ok(opened)) => pipenv::read_pipfile(&opened, &parts, context).ok_or("Pipfile"),
         (Err(why), Err(_)) => return add_unread_file(&path("Pipfile.lock"), why.clone(), command, found),
     };
     match read {

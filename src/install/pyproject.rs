@@ -23,28 +23,28 @@ use crate::text::source::Span;
 pub(super) fn read_dependencies(
     opened: &OpenedFile,
     uv: bool,
-    parts: &DependencySelection,
-    around: &CommandContext<'_>,
+    selection: &DependencySelection,
+    context: &CommandContext<'_>,
     indexes: &mut IndexOptions,
     found: &mut InstallEffects,
 ) {
     let root = lenient_toml::parse_toml(opened);
     let Some(root) = &**root else { return };
     let from = found.packages.len();
-    for value in list_at(root, &["project", "dependencies"]).into_iter().filter(|_| parts.includes_main()) {
-        found.packages.extend(value.get_ref().as_str().and_then(|text| parse_dependency(text, value, opened, around)));
+    for value in list_at(root, &["project", "dependencies"]).into_iter().filter(|_| selection.includes_main()) {
+        found.packages.extend(value.get_ref().as_str().and_then(|text| parse_dependency(text, value, opened, context)));
     }
     let own = text_at(root, &["project", "name"]).map(PackageName::python);
-    let selected = selected_extras_and_groups(root, parts, own.as_deref(), around);
+    let selected = selected_extras_and_groups(root, selection, own.as_deref(), context);
     for value in optional_dependencies(root, &selected) {
-        let install = value.get_ref().as_str().and_then(|text| parse_dependency(text, value, opened, around));
+        let install = value.get_ref().as_str().and_then(|text| parse_dependency(text, value, opened, context));
         found.packages.extend(install.filter(|install| own.as_ref() != Some(&install.requirement.name)));
     }
     if value_at(root, &["project", "dependencies"]).is_none()
         && let Some(table) = table_at(root, &["tool", "poetry", "dependencies"])
     {
-        for (name, value) in table.iter().filter(|_| parts.includes_main()) {
-            found.packages.extend(parse_poetry_dependency(name.get_ref(), value, &selected, root, opened, around));
+        for (name, value) in table.iter().filter(|_| selection.includes_main()) {
+            found.packages.extend(parse_poetry_dependency(name.get_ref(), value, &selected, root, opened, context));
         }
     }
     if uv {
@@ -59,9 +59,9 @@ pub(super) fn read_dependencies(
             }
         }
         for package in found.packages.get_mut(from..).unwrap_or_default() {
-            apply_uv_source(package, root, &selected, opened, around);
+            apply_uv_source(package, root, &selected, opened, context);
         }
-        apply_uv_constraints(root, from, opened, around, found);
+        apply_uv_constraints(root, from, opened, context, found);
     }
 }
 
@@ -71,13 +71,13 @@ fn apply_uv_constraints(
     root: &TomlTable,
     from: usize,
     opened: &OpenedFile,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
     found: &mut InstallEffects,
 ) {
     for (name, above) in [("override-dependencies", true), ("constraint-dependencies", false)] {
         for value in list_at(root, &["tool", "uv", name]) {
             let Some(constraint) =
-                value.get_ref().as_str().and_then(|text| parse_dependency(text, value, opened, around))
+                value.get_ref().as_str().and_then(|text| parse_dependency(text, value, opened, context))
             else {
                 continue;
             };
@@ -96,14 +96,14 @@ fn apply_uv_constraints(
 pub(super) fn read_project(
     opened: &OpenedFile,
     tool: &str,
-    parts: &DependencySelection,
-    around: &CommandContext<'_>,
+    selection: &DependencySelection,
+    context: &CommandContext<'_>,
     indexes: &mut IndexOptions,
     found: &mut InstallEffects,
 ) {
-    read_dependencies(opened, tool == "uv", parts, around, indexes, found);
+    read_dependencies(opened, tool == "uv", selection, context, indexes, found);
     if tool != "uv" {
-        read_groups(opened, tool == "poetry", parts, around, found);
+        read_groups(opened, tool == "poetry", selection, context, found);
     }
 }
 
@@ -127,18 +127,20 @@ pub(super) fn uv_default_groups(opened: &OpenedFile) -> Option<Vec<PackageName>>
 fn read_groups(
     opened: &OpenedFile,
     poetry_s: bool,
-    parts: &DependencySelection,
-    around: &CommandContext<'_>,
+    selection: &DependencySelection,
+    context: &CommandContext<'_>,
     found: &mut InstallEffects,
 ) {
     let root = lenient_toml::parse_toml(opened);
     let Some(root) = &**root else { return };
-    let is_selected = |name: &str, optional: bool| parts.group_selection(name).unwrap_or(!optional && !parts.no_dev);
+    let is_selected =
+        |name: &str, optional: bool| selection.group_selection(name).unwrap_or(!optional && !selection.no_dev);
     for (name, list) in table_at(root, OPTIONAL_TABLES[1]).into_iter().flat_map(TomlTable::iter) {
         // Those that the command names are read with the extras.
-        if parts.group_selection(name.get_ref()).is_none() && is_selected(name.get_ref(), false) {
+        if selection.group_selection(name.get_ref()).is_none() && is_selected(name.get_ref(), false) {
             let list = list.get_ref().as_array().into_iter().flat_map(|list| list.iter());
-            let install = |value: &SpannedTomlValue| parse_dependency(value.get_ref().as_str()?, value, opened, around);
+            let install =
+                |value: &SpannedTomlValue| parse_dependency(value.get_ref().as_str()?, value, opened, context);
             found.packages.extend(list.filter_map(install));
         }
     }
@@ -146,7 +148,8 @@ fn read_groups(
         let lists = table_at(root, &["tool", "pdm", "dev-dependencies"]).into_iter().flat_map(TomlTable::iter);
         for (_, list) in lists.filter(|(name, _)| is_selected(name.get_ref(), false)) {
             let list = list.get_ref().as_array().into_iter().flat_map(|list| list.iter());
-            let install = |value: &SpannedTomlValue| parse_dependency(value.get_ref().as_str()?, value, opened, around);
+            let install =
+                |value: &SpannedTomlValue| parse_dependency(value.get_ref().as_str()?, value, opened, context);
             found.packages.extend(list.filter_map(install));
         }
         return;
@@ -160,7 +163,7 @@ fn read_groups(
     }
     let extras = BTreeSet::new();
     for (name, value) in tables.into_iter().flat_map(TomlTable::iter) {
-        found.packages.extend(parse_poetry_dependency(name.get_ref(), value, &extras, root, opened, around));
+        found.packages.extend(parse_poetry_dependency(name.get_ref(), value, &extras, root, opened, context));
     }
 }
 
@@ -170,22 +173,22 @@ const OPTIONAL_TABLES: [&[&str]; 2] = [&["project", "optional-dependencies"], &[
 /// Returns the extras and groups that are installed: the selected ones, and those that they include.
 fn selected_extras_and_groups(
     root: &TomlTable,
-    parts: &DependencySelection,
+    selection: &DependencySelection,
     own: Option<&str>,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
 ) -> BTreeSet<PackageName> {
-    let selected = parts.extras.iter().chain(&parts.groups).chain(&parts.only);
+    let selected = selection.extras.iter().chain(&selection.groups).chain(&selection.only);
     let mut open: Vec<PackageName> = selected.cloned().collect();
-    if parts.default_groups.is_some() || parts.all_groups {
+    if selection.default_groups.is_some() || selection.all_groups {
         let groups = table_at(root, OPTIONAL_TABLES[1]).into_iter().flat_map(TomlTable::iter);
-        let groups = groups.map(|(name, _)| name.get_ref().as_ref()).filter(|name| parts.includes_uv_group(name));
+        let groups = groups.map(|(name, _)| name.get_ref().as_ref()).filter(|name| selection.includes_uv_group(name));
         open.extend(groups.map(PackageName::python));
     }
-    if parts.all_extras {
+    if selection.all_extras {
         let tables = [OPTIONAL_TABLES[0], &["tool", "poetry", "extras"]];
         let names = tables.into_iter().filter_map(|path| table_at(root, path)).flat_map(TomlTable::iter);
         let names = names.map(|(name, _)| PackageName::python(name.get_ref()));
-        open.extend(names.filter(|name| !parts.excludes_extra(name)));
+        open.extend(names.filter(|name| !selection.excludes_extra(name)));
     }
     let mut chosen = BTreeSet::new();
     while let Some(name) = open.pop() {
@@ -196,7 +199,7 @@ fn selected_extras_and_groups(
             let value = value.get_ref();
             let group = value.as_table().and_then(|table| text_at(table, &["include-group"]));
             open.extend(group.map(PackageName::python));
-            let itself = value.as_str().and_then(|text| parse_requirement(text, Span::new(0, 0), around.knowledge));
+            let itself = value.as_str().and_then(|text| parse_requirement(text, Span::new(0, 0), context.knowledge));
             let itself = itself.filter(|install| own == Some(install.requirement.name.as_str()));
             open.extend(itself.into_iter().flat_map(|install| install.requirement.extras));
         }
@@ -237,11 +240,11 @@ fn parse_dependency(
     text: &str,
     value: &SpannedTomlValue,
     opened: &OpenedFile,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
 ) -> Option<PackageInstall> {
     let (text, marker) = text.split_once(';').map_or((text, None), |(text, marker)| (text, Some(marker)));
-    let mut package = parse_requirement(text, value_span(value, opened), around.knowledge)?;
-    match marker.map(|marker| evaluate_marker(marker, around.environment)) {
+    let mut package = parse_requirement(text, value_span(value, opened), context.knowledge)?;
+    match marker.map(|marker| evaluate_marker(marker, context.environment)) {
         Some(Some(false)) => return None,
         Some(None) => package.conditional = true,
         _ => {}
@@ -257,7 +260,7 @@ fn apply_uv_source(
     root: &TomlTable,
     selected: &BTreeSet<PackageName>,
     opened: &OpenedFile,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
 ) {
     let Some(sources) = table_at(root, &["tool", "uv", "sources"]) else { return };
     let Some((_, value)) =
@@ -272,7 +275,7 @@ fn apply_uv_source(
     let mut open = false;
     for table in tables {
         let part = text_at(table, &["extra"]).or_else(|| text_at(table, &["group"]));
-        let marker = text_at(table, &["marker"]).map(|marker| evaluate_marker(marker, around.environment));
+        let marker = text_at(table, &["marker"]).map(|marker| evaluate_marker(marker, context.environment));
         if marker == Some(Some(false)) || part.is_some_and(|part| !selected.contains(&PackageName::python(part))) {
             continue;
         }
@@ -284,7 +287,7 @@ fn apply_uv_source(
             &package.requirement.name,
             |key| text_at(table, &[key]),
             package.span,
-            around.knowledge,
+            context.knowledge,
         );
         if let Some(direct) = direct {
             let (extras, conditional) = (std::mem::take(&mut package.requirement.extras), package.conditional);
@@ -322,7 +325,7 @@ fn parse_poetry_dependency(
     extras: &BTreeSet<PackageName>,
     root: &TomlTable,
     opened: &OpenedFile,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
 ) -> Option<PackageInstall> {
     if name == "python" {
         return None;
@@ -336,9 +339,9 @@ fn parse_poetry_dependency(
                 return None;
             }
             let range = text_at(table, &["version"]).map_or_else(PackageVersion::any, parse_poetry_range);
-            let direct = parse_direct_reference(name, |key| text_at(table, &[key]), span, around.knowledge);
+            let direct = parse_direct_reference(name, |key| text_at(table, &[key]), span, context.knowledge);
             let mut package = direct.unwrap_or_else(|| package_with_version(name, range, span));
-            match text_at(table, &["markers"]).map(|marker| evaluate_marker(marker, around.environment)) {
+            match text_at(table, &["markers"]).map(|marker| evaluate_marker(marker, context.environment)) {
                 Some(Some(false)) => return None,
                 Some(None) => package.conditional = true,
                 _ => {}

@@ -150,14 +150,14 @@ const MAX_FILES: usize = 64;
 /// Reads the files that a command names; files that cannot be read stay in the list, with the reason.
 pub(super) fn read_named_files(
     uv: bool,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
     variable: &dyn Fn(&str) -> Option<String>,
     fed: GeneratedRequirements,
     indexes: &mut IndexOptions,
     found: &mut InstallEffects,
 ) {
     let named_files = std::mem::take(&mut found.files);
-    let mut walk = RequirementFileReader { uv, around, variable, indexes, found, seen: BTreeSet::new() };
+    let mut walk = RequirementFileReader { uv, context, variable, indexes, found, seen: BTreeSet::new() };
     for file in named_files {
         walk.read_file("", file, 0);
     }
@@ -171,12 +171,12 @@ pub(super) fn read_named_files(
 pub(super) fn read_included_files(
     folder: &str,
     files: Vec<RequirementFile>,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
     indexes: &mut IndexOptions,
     found: &mut InstallEffects,
 ) {
     let mut walk =
-        RequirementFileReader { uv: false, around, variable: &|_| None, indexes, found, seen: BTreeSet::new() };
+        RequirementFileReader { uv: false, context, variable: &|_| None, indexes, found, seen: BTreeSet::new() };
     for file in files {
         walk.read_file(folder, file, 1);
     }
@@ -186,7 +186,7 @@ pub(super) fn read_included_files(
 struct RequirementFileReader<'a, 'b> {
     /// Whether the command is uv rather than pip.
     uv: bool,
-    around: &'a CommandContext<'b>,
+    context: &'a CommandContext<'b>,
     /// Returns the value of an environment variable.
     variable: &'a dyn Fn(&str) -> Option<String>,
     indexes: &'a mut IndexOptions,
@@ -204,14 +204,14 @@ impl RequirementFileReader<'_, '_> {
                     let all_extras = file.extras.iter().any(|one| *one == "*");
                     let parts =
                         DependencySelection { all_extras, extras: file.extras, ..DependencySelection::default() };
-                    pyproject::read_dependencies(&opened, self.uv, &parts, self.around, self.indexes, self.found);
+                    pyproject::read_dependencies(&opened, self.uv, &parts, self.context, self.indexes, self.found);
                 } else {
                     let _read: bool = self.read_setuptools_files(folder, &file);
                 }
             }
             // What a command generates is a list of requirements here, whatever its format.
             Ok(Some(opened)) if is_pylock_file(&opened.path) && opened.text.text().contains("lock-version") => {
-                if let Some(packages) = read_pylock(&opened, self.around) {
+                if let Some(packages) = read_pylock(&opened, self.context) {
                     let to = if file.constraint { &mut self.found.constraints } else { &mut self.found.packages };
                     to.extend(packages);
                 } else {
@@ -239,9 +239,9 @@ impl RequirementFileReader<'_, '_> {
             [("setup.cfg", setuptools::read_setup_cfg as SetupReader), ("setup.py", setuptools::read_setup_py)]
         {
             let path = format!("{place}{name}");
-            let Ok(opened) = (self.around.open)(folder, &path) else { continue };
+            let Ok(opened) = (self.context.open)(folder, &path) else { continue };
             read = true;
-            match reader(&opened, &file.extras, self.around) {
+            match reader(&opened, &file.extras, self.context) {
                 Ok(packages) => self.found.packages.extend(packages),
                 Err(why) => {
                     let (path, why) =
@@ -265,7 +265,7 @@ impl RequirementFileReader<'_, '_> {
         if depth > MAX_DEPTH || self.seen.len() > MAX_FILES {
             return Err(Cause::TooManyIncludes);
         }
-        let opened = (self.around.open)(folder, path)?;
+        let opened = (self.context.open)(folder, path)?;
         Ok(self.seen.insert((opened.path.clone(), file.constraint)).then_some(opened))
     }
 
@@ -289,18 +289,18 @@ impl RequirementFileReader<'_, '_> {
     /// Adds a requirement to the packages or to the constraints.
     fn add_requirement(&mut self, text: &str, marker: Option<&str>, constraint: bool, span: Span, opened: &OpenedFile) {
         let expanded = expand_variables(text, self.variable);
-        let holds = marker.map(|marker| evaluate_marker(marker, self.around.environment));
-        let sources = expanded.as_deref().filter(|text| has_unknown_dependencies(text, self.around.knowledge));
+        let holds = marker.map(|marker| evaluate_marker(marker, self.context.environment));
+        let sources = expanded.as_deref().filter(|text| has_unknown_dependencies(text, self.context.knowledge));
         if let Some(text) = sources.filter(|_| !constraint && holds != Some(Some(false))) {
             self.found.sources.push((text.to_owned(), span, opened.source));
         }
         let read = if let Some(text) = &expanded {
-            parse_requirement(text, span, self.around.knowledge)
+            parse_requirement(text, span, self.context.knowledge)
         } else {
             let name = text.split(['=', '<', '>', '~', '!', '$', '{', '@']).next().unwrap_or("");
-            let named = || parse_requirement(name, span, self.around.knowledge);
+            let named = || parse_requirement(name, span, self.context.knowledge);
             let named = || named().map(|package| package.with_version(PackageVersion::behind_variable()));
-            parse_partial_wheel_url(text, span, self.around.knowledge).or_else(named)
+            parse_partial_wheel_url(text, span, self.context.knowledge).or_else(named)
         };
         let Some(mut package) = read else { return };
         match holds {

@@ -25,7 +25,7 @@ fn is_requested_extra(extra: &str, extras: &[PackageName]) -> bool {
 pub(super) fn read_setup_cfg(
     opened: &OpenedFile,
     extras: &[PackageName],
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
 ) -> SetupRequirements {
     let (mut section, mut listed, mut at) = (String::new(), false, 0);
     let mut found = Vec::new();
@@ -59,7 +59,7 @@ pub(super) fn read_setup_cfg(
         if text.starts_with("file:") || text.contains("%(") {
             return Err(Cause::SetupElsewhere);
         }
-        found.extend(parse_setup_requirement(text, start + from..start + line.len(), opened, around));
+        found.extend(parse_setup_requirement(text, start + from..start + line.len(), opened, context));
     }
     Ok(found)
 }
@@ -68,9 +68,9 @@ pub(super) fn read_setup_cfg(
 pub(super) fn read_setup_py(
     opened: &OpenedFile,
     extras: &[PackageName],
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
 ) -> SetupRequirements {
-    let mut found = read_install_requires(opened, around)?;
+    let mut found = read_install_requires(opened, context)?;
     if !extras.iter().all(|extra| extra.is_empty()) {
         let text = opened.text.text();
         let mut assignments = assignment_positions(text, "extras_require");
@@ -84,7 +84,7 @@ pub(super) fn read_setup_py(
         let table = parse_extras_table(text, value_position(text, at).ok_or_else(unknown_extras)?)
             .ok_or_else(unknown_extras)?;
         let selected = table.into_iter().filter(|(name, _)| is_requested_extra(name, extras));
-        let one = |range: Range<usize>| parse_setup_requirement(text.get(range.clone())?, range, opened, around);
+        let one = |range: Range<usize>| parse_setup_requirement(text.get(range.clone())?, range, opened, context);
         found.extend(selected.flat_map(|(_, list)| list).filter_map(one));
     }
     Ok(found)
@@ -140,7 +140,7 @@ fn parse_extras_table(text: &str, at: usize) -> Option<Vec<ExtraRequirements<'_>
 }
 
 /// Reads `install_requires` of a `setup.py`.
-fn read_install_requires(opened: &OpenedFile, around: &CommandContext<'_>) -> SetupRequirements {
+fn read_install_requires(opened: &OpenedFile, context: &CommandContext<'_>) -> SetupRequirements {
     let text = opened.text.text();
     let mut assignments = assignment_positions(text, "install_requires");
     let (Some(at), None) = (assignments.next(), assignments.next()) else {
@@ -155,7 +155,7 @@ fn read_install_requires(opened: &OpenedFile, around: &CommandContext<'_>) -> Se
     let list = list.ok_or_else(unknown_requirements)?;
     Ok(list
         .into_iter()
-        .filter_map(|range| parse_setup_requirement(text.get(range.clone())?, range, opened, around))
+        .filter_map(|range| parse_setup_requirement(text.get(range.clone())?, range, opened, context))
         .collect())
 }
 
@@ -223,11 +223,11 @@ fn parse_setup_requirement(
     text: &str,
     range: Range<usize>,
     opened: &OpenedFile,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
 ) -> Option<PackageInstall> {
     let (text, marker) = text.split_once(';').map_or((text, None), |(text, marker)| (text, Some(marker)));
-    let mut package = parse_requirement(text, opened.text.source_span(range), around.knowledge)?;
-    match marker.map(|marker| evaluate_marker(marker, around.environment)) {
+    let mut package = parse_requirement(text, opened.text.source_span(range), context.knowledge)?;
+    match marker.map(|marker| evaluate_marker(marker, context.environment)) {
         Some(Some(false)) => return None,
         Some(None) => package.conditional = true,
         _ => {}

@@ -11,41 +11,41 @@ use crate::model::cause::Cause;
 const MAX_FILES: usize = 16;
 
 /// Returns the texts that a command writes to standard output, or why they are unknown.
-pub fn standard_output(command: &Command, around: &CommandContext<'_>) -> Result<Vec<OpenedFile>, Cause> {
+pub fn standard_output(command: &Command, context: &CommandContext<'_>) -> Result<Vec<OpenedFile>, Cause> {
     let program = command.program().unwrap_or("a command");
     let cannot = || Cause::OutputNotKnown { program: program.to_owned() };
-    if let Some(written) = lock_export::export_output(command, around) {
+    if let Some(written) = lock_export::export_output(command, context) {
         return written;
     }
     let plain = |word: &&Word| word.known().is_none_or(|text| !text.starts_with('-') || text == "-");
     let arguments = || command.words.get(1..).unwrap_or_default();
     match program {
         "cat" if arguments().iter().all(|word| plain(&word)) => {
-            read_files(&arguments().iter().collect::<Vec<_>>(), command, around)
+            read_files(&arguments().iter().collect::<Vec<_>>(), command, context)
         }
         "sort" | "uniq" if arguments().iter().all(|word| plain(&word) || word.known() == Some("-u")) => {
-            read_files(&arguments().iter().filter(plain).collect::<Vec<_>>(), command, around)
+            read_files(&arguments().iter().filter(plain).collect::<Vec<_>>(), command, context)
         }
         "grep" | "egrep" => {
             let (edit, from) = stream_edit::parse_grep(&command.words).ok_or_else(cannot)?;
-            apply_edit(&edit, &read_files(&from, command, around)?)
+            apply_edit(&edit, &read_files(&from, command, context)?)
         }
         "sed" => {
             let (edit, from, in_place) = stream_edit::parse_sed(&command.words).ok_or_else(cannot)?;
-            if in_place { Err(cannot()) } else { apply_edit(&edit, &read_files(&from, command, around)?) }
+            if in_place { Err(cannot()) } else { apply_edit(&edit, &read_files(&from, command, context)?) }
         }
-        "tr" if replaces_newlines(arguments()) => standard_input(command, around),
-        "tee" => standard_input(command, around),
+        "tr" if replaces_newlines(arguments()) => standard_input(command, context),
+        "tee" => standard_input(command, context),
         "echo" | "printf" => printed_text(program, arguments()).map(|text| vec![text]).ok_or_else(cannot),
         _ => Err(cannot()),
     }
 }
 
 /// Returns the texts that a command reads from standard input, or why they are unknown.
-pub fn standard_input(command: &Command, around: &CommandContext<'_>) -> Result<Vec<OpenedFile>, Cause> {
+pub fn standard_input(command: &Command, context: &CommandContext<'_>) -> Result<Vec<OpenedFile>, Cause> {
     match &command.input {
-        StandardInput::Pipe(before) => standard_output(before, around),
-        StandardInput::File(word) => Ok(vec![open_named_file(word, around)?]),
+        StandardInput::Pipe(before) => standard_output(before, context),
+        StandardInput::File(word) => Ok(vec![open_named_file(word, context)?]),
         StandardInput::Text(text) => Ok(vec![OpenedFile::new(None, "/dev/stdin", text.clone())]),
         StandardInput::Unknown => Err(Cause::InputNotKnown),
         StandardInput::None => Err(Cause::NoInput),
@@ -56,12 +56,12 @@ pub fn standard_input(command: &Command, around: &CommandContext<'_>) -> Result<
 pub(super) fn xargs_arguments(
     words: &[Word],
     command: &Command,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
 ) -> Result<Vec<OpenedFile>, Cause> {
     let file = words.iter().zip(words.iter().skip(1)).find(|(option, _)| option.known() == Some("-a"));
     let texts = match file {
-        Some((_, file)) => vec![open_named_file(file, around)?],
-        None => standard_input(command, around)?,
+        Some((_, file)) => vec![open_named_file(file, context)?],
+        None => standard_input(command, context)?,
     };
     Ok(texts.iter().map(one_word_per_line).collect())
 }
@@ -72,9 +72,9 @@ fn apply_edit(edit: &StreamEdit, texts: &[OpenedFile]) -> Result<Vec<OpenedFile>
 }
 
 /// Returns the contents of files; standard input if none is named, or for `-`.
-fn read_files(from: &[&Word], command: &Command, around: &CommandContext<'_>) -> Result<Vec<OpenedFile>, Cause> {
+fn read_files(from: &[&Word], command: &Command, context: &CommandContext<'_>) -> Result<Vec<OpenedFile>, Cause> {
     if from.is_empty() {
-        return standard_input(command, around);
+        return standard_input(command, context);
     }
     if from.len() > MAX_FILES {
         return Err(Cause::TooManyFiles);
@@ -82,25 +82,25 @@ fn read_files(from: &[&Word], command: &Command, around: &CommandContext<'_>) ->
     let mut texts = Vec::new();
     for word in from {
         match word.known() {
-            Some("-" | "/dev/stdin") => texts.extend(standard_input(command, around)?),
+            Some("-" | "/dev/stdin") => texts.extend(standard_input(command, context)?),
             Some(pattern) if pattern.contains('*') && !word.raw.contains(['"', '\'']) => {
                 let whole = pattern.rsplit_once('/').is_none_or(|(folder, _)| !folder.contains('*'));
-                let names = open_named_file(word, around).ok().filter(|names| whole && !names.text.text().is_empty());
+                let names = open_named_file(word, context).ok().filter(|names| whole && !names.text.text().is_empty());
                 let names = names.ok_or_else(|| Cause::MatchesNotKnown { pattern: pattern.to_owned() })?;
                 for path in names.text.text().lines().take(MAX_FILES) {
-                    texts.push((around.open)("/", path).map_err(|why| Cause::file_not_read(path, why))?);
+                    texts.push((context.open)("/", path).map_err(|why| Cause::file_not_read(path, why))?);
                 }
             }
-            _ => texts.push(open_named_file(word, around)?),
+            _ => texts.push(open_named_file(word, context)?),
         }
     }
     Ok(texts)
 }
 
 /// Opens the file that a word names.
-fn open_named_file(word: &Word, around: &CommandContext<'_>) -> Result<OpenedFile, Cause> {
+fn open_named_file(word: &Word, context: &CommandContext<'_>) -> Result<OpenedFile, Cause> {
     match &word.value {
-        ExpandedText::Known { value, .. } => (around.open)("", value).map_err(|why| Cause::file_not_read(value, why)),
+        ExpandedText::Known { value, .. } => (context.open)("", value).map_err(|why| Cause::file_not_read(value, why)),
         ExpandedText::Unresolved { reason, .. } => Err((**reason).clone()),
     }
 }

@@ -31,7 +31,7 @@ pub fn may_compile_project(command: &Command) -> bool {
 /// targets are unknown.
 pub fn compiled_project(
     command: &Command,
-    around: &CommandContext<'_>,
+    context: &CommandContext<'_>,
     torch: TorchReleaseLookup<'_>,
 ) -> Option<CompiledCode> {
     let program = command.program()?;
@@ -47,28 +47,28 @@ pub fn compiled_project(
             project_folders(program, &words)?.take(MAX_FOLDERS).map(|folder| format!("{folder}/{SETUP_FILE}")).collect()
         }
     };
-    let text = folders.iter().find_map(|path| Some((around.open)("", path).ok()?.text.text().to_owned()))?;
+    let text = folders.iter().find_map(|path| Some((context.open)("", path).ok()?.text.text().to_owned()))?;
     if !builds_cuda_extension(&text) {
         return None;
     }
-    let (list, origins, inside) = variable_with_origins(command, around.lookup, ARCH_LIST_VARIABLE)?;
+    let (list, origins, inside) = variable_with_origins(command, context.lookup, ARCH_LIST_VARIABLE)?;
     let mut found = CompiledCode {
         component: project_name(&text).map(String::from),
         by: ARCH_LIST_VARIABLE.to_owned(),
         ..CompiledCode::default()
     };
-    compile_targets::read_torch_arch_list(&list, torch().as_deref(), around.knowledge, &mut found)?;
+    compile_targets::read_torch_arch_list(&list, torch().as_deref(), context.knowledge, &mut found)?;
     found.set_origins(origins, inside, command);
     Some(found)
 }
 
 /// Returns the code of a torch extension in an unread repository, if the command sets the architectures and disables
 /// build isolation.
-pub fn compiled_repository(command: &Command, around: &CommandContext<'_>) -> Option<CompiledCode> {
+pub fn compiled_repository(command: &Command, context: &CommandContext<'_>) -> Option<CompiledCode> {
     let words = || command.words.iter().filter_map(Word::known);
     let address = words().find(|word| word.contains("git+"))?;
     words().find(|word| *word == "--no-build-isolation")?;
-    let (_, origins, inside) = variable_with_origins(command, around.lookup, ARCH_LIST_VARIABLE)
+    let (_, origins, inside) = variable_with_origins(command, context.lookup, ARCH_LIST_VARIABLE)
         .filter(|(list, _, inside)| *inside && !list.is_empty())?;
     let cause = Cause::TargetNotRead { address: address.split('#').next().unwrap_or(address).to_owned() };
     let mut found =
@@ -133,9 +133,9 @@ mod tests {
             _ => Err(Cause::NotCopied),
         };
         let environment = MarkerEnvironment { machine: TargetMachine::new("x86_64"), python: None };
-        let around = CommandContext { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
+        let context = CommandContext { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
         let commands = script_commands(&MappedText::contiguous(script, 0));
-        let found = compiled_project(commands.last()?, &around, &|| None)?;
+        let found = compiled_project(commands.last()?, &context, &|| None)?;
         if let Some(why) = found.targets_unknown {
             return Some(why.to_string());
         }

@@ -29,15 +29,16 @@ impl ReportWriter for CheckstyleWriter<'_> {
     fn write_subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
         let mut files: Vec<(&str, Vec<String>)> = Vec::new();
         for finding in &subject.findings {
-            let spot = PrimaryLocation::of_finding(finding, subject, self.setting.fleet);
+            let location = PrimaryLocation::of_finding(finding, subject, self.setting.fleet);
             let severity = match finding.severity {
                 FindingSeverity::Note => "info",
                 other => other.name(),
             };
-            let line = error_element(&spot, severity, &finding.rule, &message_with_image(finding, subject, &spot));
-            match files.iter_mut().find(|(path, _)| *path == spot.path) {
+            let line =
+                error_element(&location, severity, &finding.rule, &message_with_image(finding, subject, &location));
+            match files.iter_mut().find(|(path, _)| *path == location.path) {
                 Some((_, lines)) => lines.push(line),
-                None => files.push((spot.path, vec![line])),
+                None => files.push((location.path, vec![line])),
             }
         }
         files.iter().try_for_each(|(path, lines)| write_file_element(path, lines, out))
@@ -45,8 +46,8 @@ impl ReportWriter for CheckstyleWriter<'_> {
 
     fn write_end(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
         for one in &head.errors {
-            let spot = error_location(one);
-            write_file_element(spot.path, &[error_element(&spot, "error", "cannot-read", &one.message)], out)?;
+            let location = error_location(one);
+            write_file_element(location.path, &[error_element(&location, "error", "cannot-read", &one.message)], out)?;
         }
         writeln!(out, "</checkstyle>")
     }
@@ -62,11 +63,11 @@ fn write_file_element(path: &str, lines: &[String], out: &mut dyn io::Write) -> 
 }
 
 /// Returns the element of a finding.
-fn error_element(spot: &PrimaryLocation<'_>, severity: &str, rule: &str, message: &str) -> String {
+fn error_element(location: &PrimaryLocation<'_>, severity: &str, rule: &str, message: &str) -> String {
     format!(
         "<error line=\"{}\" column=\"{}\" severity=\"{}\" message=\"{}\" source=\"imagelint.{}\"/>",
-        spot.line(),
-        spot.column(),
+        location.line(),
+        location.column(),
         escape_xml(severity),
         escape_xml(message),
         escape_xml(rule)

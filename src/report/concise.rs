@@ -22,11 +22,11 @@ impl<'a> ConciseWriter<'a> {
 impl ReportWriter for ConciseWriter<'_> {
     fn write_subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
         for finding in &subject.findings {
-            let spot = PrimaryLocation::of_finding(finding, subject, self.setting.fleet);
+            let location = PrimaryLocation::of_finding(finding, subject, self.setting.fleet);
             let (severity, rule, message) =
                 (finding.severity, escape_one_line(&finding.rule), escape_one_line(&finding.message));
-            let image = spot.unnamed_image(subject).map_or_else(String::new, |image| format!("{image}: "));
-            write!(out, "{}: {severity} {rule}: {image}{message}", location_prefix(&spot))?;
+            let image = location.unnamed_image(subject).map_or_else(String::new, |image| format!("{image}: "));
+            write!(out, "{}: {severity} {rule}: {image}{message}", location_prefix(&location))?;
             if !finding.pools.is_empty() {
                 let pools: Vec<_> = finding.pools.iter().map(|pool| escape_one_line(pool)).collect();
                 write!(out, " [{}]", pools.join(", "))?;
@@ -55,12 +55,12 @@ pub fn error_location(error: &InputError) -> PrimaryLocation<'_> {
 }
 
 /// Returns `path:line:column` in a form that no CI runner takes for a command.
-fn location_prefix(spot: &PrimaryLocation<'_>) -> String {
-    let path = escape_one_line(strip_current_dir(spot.path));
+fn location_prefix(location: &PrimaryLocation<'_>) -> String {
+    let path = escape_one_line(strip_current_dir(location.path));
     // A line that begins so is a command to the runners of some forges.
     let path = if path.starts_with("::") { format!("./{path}") } else { path.into_owned() };
     let path = path.replace("##[", "#\\u{23}[");
-    match spot.region {
+    match location.region {
         Some(region) => format!("{path}:{}:{}", region.start_line, region.start_column),
         None => path,
     }

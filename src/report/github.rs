@@ -31,14 +31,20 @@ impl<'a> GithubWriter<'a> {
     }
 
     /// Counts a finding, and keeps its annotation unless there are too many.
-    fn add_annotation(&mut self, severity: FindingSeverity, title: &str, message: &str, spot: &PrimaryLocation<'_>) {
+    fn add_annotation(
+        &mut self,
+        severity: FindingSeverity,
+        title: &str,
+        message: &str,
+        location: &PrimaryLocation<'_>,
+    ) {
         let level = COMMANDS.iter().position(|(_, word)| *word == severity).unwrap_or(COMMANDS.len() - 1);
         let (Some((command, _)), Some((lines, number))) = (COMMANDS.get(level), self.found.get_mut(level)) else {
             return;
         };
         *number += 1;
         if lines.len() < MAX_ANNOTATIONS {
-            lines.push(annotation_command(command, title, message, spot, self.setting));
+            lines.push(annotation_command(command, title, message, location, self.setting));
         }
     }
 }
@@ -46,8 +52,13 @@ impl<'a> GithubWriter<'a> {
 impl ReportWriter for GithubWriter<'_> {
     fn write_subject(&mut self, subject: &Subject, _: &mut dyn io::Write) -> io::Result<()> {
         for finding in &subject.findings {
-            let spot = PrimaryLocation::of_finding(finding, subject, self.setting.fleet);
-            self.add_annotation(finding.severity, &finding.rule, &message_with_image(finding, subject, &spot), &spot);
+            let location = PrimaryLocation::of_finding(finding, subject, self.setting.fleet);
+            self.add_annotation(
+                finding.severity,
+                &finding.rule,
+                &message_with_image(finding, subject, &location),
+                &location,
+            );
         }
         Ok(())
     }
@@ -85,12 +96,12 @@ fn annotation_command(
     command: &str,
     title: &str,
     message: &str,
-    spot: &PrimaryLocation<'_>,
+    location: &PrimaryLocation<'_>,
     setting: ReportContext<'_>,
 ) -> String {
-    let mut line = format!("::{command} file={}", escape_property(&(setting.from_root)(spot.path)));
-    if let Some(region) = spot.region {
-        let text = setting.source_text(spot.path);
+    let mut line = format!("::{command} file={}", escape_property(&(setting.from_root)(location.path)));
+    if let Some(region) = location.region {
+        let text = setting.source_text(location.path);
         let region = first_line_region(region, text);
         let (start, end) = utf16_columns(region, text);
         let (first, last) = (region.start_line, region.end_line);

@@ -35,26 +35,26 @@ impl<'a> GitlabWriter<'a> {
     }
 
     /// Returns the location of an issue.
-    fn location_json(&self, spot: &PrimaryLocation<'_>) -> Value {
-        json!({"path": (self.setting.from_root)(spot.path), "lines": {"begin": spot.line()}})
+    fn location_json(&self, location: &PrimaryLocation<'_>) -> Value {
+        json!({"path": (self.setting.from_root)(location.path), "lines": {"begin": location.line()}})
     }
 }
 
 impl ReportWriter for GitlabWriter<'_> {
     fn write_subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
         for finding in &subject.findings {
-            let spot = PrimaryLocation::of_finding(finding, subject, self.setting.fleet);
+            let location = PrimaryLocation::of_finding(finding, subject, self.setting.fleet);
             let severity = match finding.severity {
                 FindingSeverity::Error => "major",
                 FindingSeverity::Warning => "minor",
                 FindingSeverity::Note => "info",
             };
             let issue = json!({
-                "description": escape_one_line(&message_with_image(finding, subject, &spot).replace('\n', "; ")),
+                "description": escape_one_line(&message_with_image(finding, subject, &location).replace('\n', "; ")),
                 "check_name": finding.rule,
                 "fingerprint": self.setting.finding_hash(&mut self.prints, finding, subject),
                 "severity": severity,
-                "location": self.location_json(&spot),
+                "location": self.location_json(&location),
             });
             self.write_issue(&issue, out)?;
         }
@@ -63,13 +63,13 @@ impl ReportWriter for GitlabWriter<'_> {
 
     fn write_end(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
         for error in &head.errors {
-            let spot = error_location(error);
+            let location = error_location(error);
             let issue = json!({
                 "description": escape_one_line(&format!("cannot read {}: {}", error.input, error.message)),
                 "check_name": "cannot-read",
                 "fingerprint": self.prints.error_fingerprint(error, self.setting.from_root).hash,
                 "severity": "critical",
-                "location": self.location_json(&spot),
+                "location": self.location_json(&location),
             });
             self.write_issue(&issue, out)?;
         }

@@ -127,9 +127,9 @@ fn finding_items(report: &Report) -> Vec<String> {
     let mut causes: Vec<(&Finding, Vec<String>)> = Vec::new();
     for subject in &report.subjects {
         for finding in &subject.findings {
-            let spot = PrimaryLocation::of_finding(finding, subject, &report.fleet);
-            let image = spot.unnamed_image(subject).map_or_else(String::new, |image| format!(" ({image})"));
-            let place = format!("{}{image}", path_and_line(&spot));
+            let location = PrimaryLocation::of_finding(finding, subject, &report.fleet);
+            let image = location.unnamed_image(subject).map_or_else(String::new, |image| format!(" ({image})"));
+            let place = format!("{}{image}", path_and_line(&location));
             let key = |one: &Finding| (one.rule.clone(), one.message.clone(), one.help.clone());
             match causes.iter_mut().find(|(first, _)| key(first) == key(finding)) {
                 Some((_, places)) if places.contains(&place) => {}
@@ -219,9 +219,9 @@ fn push_section(heading: &str, items: &[String], room: MarkdownTarget, text: &mu
 }
 
 /// Returns `path:line`.
-fn path_and_line(spot: &PrimaryLocation<'_>) -> String {
-    let path = strip_current_dir(spot.path);
-    spot.region.map_or_else(|| path.to_owned(), |region| format!("{path}:{}", region.start_line))
+fn path_and_line(location: &PrimaryLocation<'_>) -> String {
+    let path = strip_current_dir(location.path);
+    location.region.map_or_else(|| path.to_owned(), |region| format!("{path}:{}", region.start_line))
 }
 
 /// Returns untrusted text as a code span, in which nothing is a mention, a link or a tag.

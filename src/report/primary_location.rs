@@ -41,8 +41,8 @@ impl<'a> PrimaryLocation<'a> {
         // A finding on an image without any line: the pool that it is about, where somebody wrote it down.
         let pool = fleet.pools.iter().find(|pool| finding.pools.contains(&pool.name));
         let pool = pool.and_then(|pool| pool.location.as_ref());
-        let spot = Self::at_location(pool.filter(|_| subject.kind == SubjectKind::Image), &subject.name);
-        Self { in_fleet_file: spot.region.is_some(), ..spot }
+        let location = Self::at_location(pool.filter(|_| subject.kind == SubjectKind::Image), &subject.name);
+        Self { in_fleet_file: location.region.is_some(), ..location }
     }
 
     /// Returns a location with a region, or else the input itself.
@@ -109,8 +109,8 @@ pub fn utf16_columns(region: Region, text: Option<&SourceText>) -> (usize, usize
 
 /// Returns the full message, after the image if the location does not identify it; with a note if no single change
 /// fixes the image.
-pub fn message_with_image(finding: &Finding, subject: &Subject, spot: &PrimaryLocation<'_>) -> String {
-    let image = spot.unnamed_image(subject).map_or_else(String::new, |image| format!("{image}: "));
+pub fn message_with_image(finding: &Finding, subject: &Subject, location: &PrimaryLocation<'_>) -> String {
+    let image = location.unnamed_image(subject).map_or_else(String::new, |image| format!("{image}: "));
     let split = subject
         .split
         .as_ref()

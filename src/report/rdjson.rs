@@ -28,15 +28,15 @@ impl<'a> RdjsonWriter<'a> {
 impl ReportWriter for RdjsonWriter<'_> {
     fn write_subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
         for finding in &subject.findings {
-            let spot = PrimaryLocation::of_finding(finding, subject, self.setting.fleet);
+            let location = PrimaryLocation::of_finding(finding, subject, self.setting.fleet);
             let severity = match finding.severity {
                 FindingSeverity::Error => "ERROR",
                 FindingSeverity::Warning => "WARNING",
                 FindingSeverity::Note => "INFO",
             };
             let mut diagnostic =
-                diagnostic_json(&message_with_image(finding, subject, &spot), severity, &finding.rule, &spot);
-            let related: Vec<Value> = spot
+                diagnostic_json(&message_with_image(finding, subject, &location), severity, &finding.rule, &location);
+            let related: Vec<Value> = location
                 .other_locations(finding)
                 .map(|(place, region)| json!({"message": escape_multiline(&place.label), "location": location_json(&place.path, Some(region))}))
                 .collect();
@@ -46,8 +46,9 @@ impl ReportWriter for RdjsonWriter<'_> {
             // What an image does not need for certain, or what breaks a pool, is written by nobody unasked. A suggestion
             // is an edit without a word, so what is only ever done by hand is none.
             let fixes = finding.fixes.iter().filter(|fix| fix.is_auto_applicable() && fix.safety != FixSafety::Manual);
-            let suggestions: Vec<Value> =
-                fixes.filter_map(|fix| suggestion_json(fix, spot.path, self.setting.source_text(spot.path))).collect();
+            let suggestions: Vec<Value> = fixes
+                .filter_map(|fix| suggestion_json(fix, location.path, self.setting.source_text(location.path)))
+                .collect();
             if !suggestions.is_empty() {
                 diagnostic["suggestions"] = Value::Array(suggestions);
             }
@@ -65,10 +66,10 @@ impl ReportWriter for RdjsonWriter<'_> {
 }
 
 /// Returns the diagnostic of a finding or an error.
-fn diagnostic_json(message: &str, severity: &str, rule: &str, spot: &PrimaryLocation<'_>) -> Value {
+fn diagnostic_json(message: &str, severity: &str, rule: &str, location: &PrimaryLocation<'_>) -> Value {
     json!({
         "message": escape_multiline(message),
-        "location": location_json(spot.path, spot.region),
+        "location": location_json(location.path, location.region),
         "severity": severity,
         "source": {"name": "imagelint"},
         "code": {"value": escape_one_line(rule)},

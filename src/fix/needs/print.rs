@@ -121,15 +121,15 @@ fn write_group(group: &GpuGroupNeeds, shown: NeedsPrintOptions, out: &mut impl i
     writeln!(out, "      {}", paint(code, tone, color))?;
     // Without native code and PTX no driver helps.
     if group.code == "none" {
-        let plainest = group.ways.iter().rev().find_map(|way| way.because.as_ref());
+        let plainest = group.ways.iter().rev().find_map(|launch_needs| launch_needs.because.as_ref());
         return plainest.map_or(Ok(()), |because| write_blocking_step(because, false, width, out));
     }
     for ways in group_equal_launches(&group.ways) {
-        let titles = ways.iter().map(|way| launch_name(way)).collect::<Vec<_>>().join(", ");
-        let Some(way) = ways.first() else { continue };
-        write_line(out, 6, &format!("{titles}: {}", supported_drivers_text(&way.span)), width)?;
-        if let Some(because) = &way.because {
-            write_blocking_step(because, way.span.smallest_driver.is_some(), width, out)?;
+        let titles = ways.iter().map(|launch_needs| launch_name(launch_needs)).collect::<Vec<_>>().join(", ");
+        let Some(launch_needs) = ways.first() else { continue };
+        write_line(out, 6, &format!("{titles}: {}", supported_drivers_text(&launch_needs.span)), width)?;
+        if let Some(because) = &launch_needs.because {
+            write_blocking_step(because, launch_needs.span.smallest_driver.is_some(), width, out)?;
         }
     }
     for (span, olders) in group_equal_toolkits(&group.older_toolkits) {
@@ -139,8 +139,8 @@ fn write_group(group: &GpuGroupNeeds, shown: NeedsPrintOptions, out: &mut impl i
 }
 
 /// Returns the name of a launch method, as in a fleet file.
-fn launch_name(way: &LaunchNeeds) -> &'static str {
-    if way.is_without_container() { NO_CONTAINER } else { way.launch }
+fn launch_name(launch_needs: &LaunchNeeds) -> &'static str {
+    if launch_needs.is_without_container() { NO_CONTAINER } else { launch_needs.launch }
 }
 
 /// Formats targets of native code and PTX: `built for sm_80, sm_90, no PTX`.
@@ -157,11 +157,14 @@ pub(super) fn code_targets_text(targets: &[String]) -> String {
 /// Groups launch methods with the same result, for one line each.
 fn group_equal_launches(ways: &[LaunchNeeds]) -> Vec<Vec<&LaunchNeeds>> {
     let mut lines: Vec<Vec<&LaunchNeeds>> = Vec::new();
-    let end = |way: &LaunchNeeds| way.because.as_ref().map(|because| because.message.clone());
-    for way in ways {
-        match lines.iter_mut().find(|line| line.iter().any(|one| one.span == way.span && end(one) == end(way))) {
-            Some(line) => line.push(way),
-            None => lines.push(vec![way]),
+    let end = |launch_needs: &LaunchNeeds| launch_needs.because.as_ref().map(|because| because.message.clone());
+    for launch_needs in ways {
+        match lines
+            .iter_mut()
+            .find(|line| line.iter().any(|one| one.span == launch_needs.span && end(one) == end(launch_needs)))
+        {
+            Some(line) => line.push(launch_needs),
+            None => lines.push(vec![launch_needs]),
         }
     }
     lines
@@ -254,8 +257,9 @@ fn write_older_toolkits(
         (Some(before), from) => format!("{from} to below {before}"),
         (None, from) => format!("{from} and newer"),
     };
-    let launch =
-        |older: &OlderToolkit| group.ways.iter().find(|way| way.title == older.title).map_or(older.title, launch_name);
+    let launch = |older: &OlderToolkit| {
+        group.ways.iter().find(|launch_needs| launch_needs.title == older.title).map_or(older.title, launch_name)
+    };
     let named: Vec<String> = olders.iter().map(|older| format!("{} ({})", versions(older), launch(older))).collect();
     write_line(out, 6, &format!("with container toolkit {}: {}", named.join(", "), supported_drivers_text(span)), width)
 }
@@ -344,7 +348,11 @@ fn write_gpu_generations(
     }
     let mut why: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for group in others {
-        let message = group.ways.iter().find_map(|way| way.because.as_ref()).map_or("", |because| &because.message);
+        let message = group
+            .ways
+            .iter()
+            .find_map(|launch_needs| launch_needs.because.as_ref())
+            .map_or("", |because| &because.message);
         why.entry(message).or_default().extend(group.gpus.iter().map(|gpu| (*gpu).to_owned()));
     }
     for (message, gpus) in why {
@@ -377,13 +385,13 @@ fn add_gpu(lines: &mut Vec<GenerationLine>, gpu: &GpuRow, group: &GpuGroupNeeds,
 
 /// Returns the results of all container launch methods.
 fn launch_summaries(group: &GpuGroupNeeds) -> Vec<LaunchSummary> {
-    let of = |way: &LaunchNeeds| {
-        let starts = way.span.smallest_driver.is_some() || !way.span.also.is_empty();
-        let unknown = !way.span.undetermined.is_empty();
-        let because = way.because.as_ref();
+    let of = |launch_needs: &LaunchNeeds| {
+        let starts = launch_needs.span.smallest_driver.is_some() || !launch_needs.span.also.is_empty();
+        let unknown = !launch_needs.span.undetermined.is_empty();
+        let because = launch_needs.because.as_ref();
         let fails = because.filter(|_| !starts && !unknown).map(|because| because.message.clone());
         let text = match because {
-            _ if starts => driver_text(&way.span),
+            _ if starts => driver_text(&launch_needs.span),
             // The message of an unknown outcome begins with the word.
             Some(because) if unknown && because.message.starts_with("unknown") => because.message.clone(),
             Some(because) if unknown => format!("unknown: {}", because.message),
@@ -393,9 +401,9 @@ fn launch_summaries(group: &GpuGroupNeeds) -> Vec<LaunchSummary> {
             }
             Some(_) | None => "fails".to_owned(),
         };
-        LaunchSummary { launch: launch_name(way), text, fails }
+        LaunchSummary { launch: launch_name(launch_needs), text, fails }
     };
-    group.ways.iter().filter(|way| !way.is_without_container()).map(of).collect()
+    group.ways.iter().filter(|launch_needs| !launch_needs.is_without_container()).map(of).collect()
 }
 
 /// Formats the supported drivers: `driver 525.60.13 or newer; also some drivers of 450, 470`.

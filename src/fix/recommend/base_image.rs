@@ -68,13 +68,13 @@ impl BaseConstraint {
             return Ok(Self::Exactly(reference));
         }
         let repository = reference.familiar_name();
-        let known = known_repositories(knowledge);
-        if known.iter().any(|one| *one == repository) {
+        let release_cache = known_repositories(knowledge);
+        if release_cache.iter().any(|one| *one == repository) {
             return Ok(Self::Repository(repository));
         }
-        let hint = nearest_word(&repository, known.iter().copied());
+        let hint = nearest_word(&repository, release_cache.iter().copied());
         let hint = hint.map_or_else(
-            || format!("it has {}", known.join(", ")),
+            || format!("it has {}", release_cache.join(", ")),
             |suggestion| format!("did you mean `{suggestion}`?"),
         );
         Err(format!(
@@ -112,17 +112,17 @@ pub(super) struct BaseSelector<'a> {
     pub(super) constraint: &'a BaseConstraint,
     pub(super) python: Option<&'a str>,
     pub(super) archs: &'a [String],
-    pub(super) known: &'a ReleaseCache,
+    pub(super) release_cache: &'a ReleaseCache,
     pub(super) knowledge: Knowledge,
 }
 
 impl BaseSelector<'_> {
     /// Returns every base image for chosen releases.
-    pub(super) fn bases(self, choices: &[&CandidateRelease]) -> Vec<BaseCandidate> {
-        if let Some(row) = choices.iter().find_map(|choice| choice.within) {
+    pub(super) fn bases(self, candidate_releases: &[&CandidateRelease]) -> Vec<BaseCandidate> {
+        if let Some(row) = candidate_releases.iter().find_map(|choice| choice.within) {
             let reference = format!("{}:{}", row.repository, row.tag);
             // Which Python it has is not in the tables: one that all of it has wheels for it must be able to have.
-            let is_compatible = choices.len() == 1 || self.has_common_python(choices);
+            let is_compatible = candidate_releases.len() == 1 || self.has_common_python(candidate_releases);
             let fits = is_compatible && self.constraint.allows_repository(row.repository) && self.python.is_none();
             let built = row.arches.is_empty() || self.archs.iter().all(|arch| row.arches.contains(&arch.as_str()));
             let base = BaseCandidate {
@@ -138,25 +138,26 @@ impl BaseSelector<'_> {
             return if fits && built { vec![base] } else { Vec::new() };
         }
         if let BaseConstraint::Exactly(reference) = self.constraint {
-            return self.requested_image(reference, choices).into_iter().collect();
+            return self.requested_image(reference, candidate_releases).into_iter().collect();
         }
-        let mut found = if choices.is_empty() { Vec::new() } else { self.images_without_cuda(choices) };
-        found.extend(self.cuda_images(choices));
-        found.extend(self.monthly_containers(choices));
-        found.extend(self.framework_image_tags(choices));
+        let mut found =
+            if candidate_releases.is_empty() { Vec::new() } else { self.images_without_cuda(candidate_releases) };
+        found.extend(self.cuda_images(candidate_releases));
+        found.extend(self.monthly_containers(candidate_releases));
+        found.extend(self.framework_image_tags(candidate_releases));
         // Of what nobody knows which libraries it looks for, a base with all of them is the only one to be named.
-        if matches!(self.constraint, BaseConstraint::Any) && self.has_unknown_libraries(choices) {
+        if matches!(self.constraint, BaseConstraint::Any) && self.has_unknown_libraries(candidate_releases) {
             found.retain(|base| base.kind == BaseImageKind::Cuda);
         }
         found
     }
 
     /// Returns each monthly release of the requested framework container.
-    fn monthly_containers(self, choices: &[&CandidateRelease]) -> Vec<BaseCandidate> {
+    fn monthly_containers(self, candidate_releases: &[&CandidateRelease]) -> Vec<BaseCandidate> {
         let BaseConstraint::Repository(repository) = self.constraint else { return Vec::new() };
         let tag = self.knowledge.base_family(repository).and_then(|family| family.month_tag);
-        let (Some(tag), true, None) = (tag, choices.is_empty(), self.python) else { return Vec::new() };
-        let known = self.knowledge.ngc_releases().iter().filter(|row| row.torch.is_some());
+        let (Some(tag), true, None) = (tag, candidate_releases.is_empty(), self.python) else { return Vec::new() };
+        let release_cache = self.knowledge.ngc_releases().iter().filter(|row| row.torch.is_some());
         let base = |row: &NgcReleaseRow| BaseCandidate {
             reference: format!("{repository}:{}", tag.replace("{month}", row.month)),
             kind: BaseImageKind::Framework,
@@ -167,12 +168,13 @@ impl BaseSelector<'_> {
             larger: None,
             older: None,
         };
-        known.map(base).collect()
+        release_cache.map(base).collect()
     }
 
     /// Returns the images of the requested framework repository; only the smallest of those that differ in flavour.
-    fn framework_image_tags(self, choices: &[&CandidateRelease]) -> Vec<BaseCandidate> {
-        let (BaseConstraint::Repository(repository), true, None) = (self.constraint, choices.is_empty(), self.python)
+    fn framework_image_tags(self, candidate_releases: &[&CandidateRelease]) -> Vec<BaseCandidate> {
+        let (BaseConstraint::Repository(repository), true, None) =
+            (self.constraint, candidate_releases.is_empty(), self.python)
         else {
             return Vec::new();
         };
@@ -207,26 +209,30 @@ impl BaseSelector<'_> {
     }
 
     /// Whether the required libraries of a release are unknown.
-    fn has_unknown_libraries(self, choices: &[&CandidateRelease]) -> bool {
-        choices.iter().any(|choice| choice.library_knowledge(self.knowledge) == LibraryKnowledge::Unknown)
+    fn has_unknown_libraries(self, candidate_releases: &[&CandidateRelease]) -> bool {
+        candidate_releases.iter().any(|choice| choice.library_knowledge(self.knowledge) == LibraryKnowledge::Unknown)
     }
 
     /// Whether a Python version was requested, if any was, and has wheels of all releases.
-    fn supports_python(self, choices: &[&CandidateRelease], python: &str) -> bool {
-        self.python.is_none_or(|wished| wished == python) && release::has_all_wheels(choices, python, self.known)
+    fn supports_python(self, candidate_releases: &[&CandidateRelease], python: &str) -> bool {
+        self.python.is_none_or(|wished| wished == python)
+            && release::has_all_wheels(candidate_releases, python, self.release_cache)
     }
 
     /// Whether a Python version of some image supports all releases.
-    pub(super) fn has_common_python(self, choices: &[&CandidateRelease]) -> bool {
-        release::image_pythons(self.knowledge).any(|own| release::supports_all_releases(choices, own, self.known))
+    pub(super) fn has_common_python(self, candidate_releases: &[&CandidateRelease]) -> bool {
+        release::image_pythons(self.knowledge)
+            .any(|own| release::supports_all_releases(candidate_releases, own, self.release_cache))
     }
 
     /// Returns language images, and operating systems if they were requested.
-    fn images_without_cuda(self, choices: &[&CandidateRelease]) -> Vec<BaseCandidate> {
+    fn images_without_cuda(self, candidate_releases: &[&CandidateRelease]) -> Vec<BaseCandidate> {
         let rows = self.knowledge.image_pythons().iter();
         let numbered = rows.filter(|row| row.version.starts_with(|c: char| c.is_ascii_digit()));
         let (language, system): (Vec<&ImagePythonRow>, Vec<&ImagePythonRow>) = numbered
-            .filter(|row| self.knowledge.plain_image(row.name).is_some() && self.supports_python(choices, row.python))
+            .filter(|row| {
+                self.knowledge.plain_image(row.name).is_some() && self.supports_python(candidate_releases, row.python)
+            })
             .partition(|row| row.version == row.python);
         let mut found = Vec::new();
         let of_language = language.iter().filter(|row| self.constraint.allows_repository(row.name));
@@ -265,25 +271,26 @@ impl BaseSelector<'_> {
     }
 
     /// Returns CUDA base images with the CUDA of the releases, the newest patch of each minor release.
-    fn cuda_images(self, choices: &[&CandidateRelease]) -> Vec<BaseCandidate> {
+    fn cuda_images(self, candidate_releases: &[&CandidateRelease]) -> Vec<BaseCandidate> {
         let knowledge = self.knowledge;
         let Some(repository) =
             knowledge.cuda_repositories().into_iter().find(|name| self.constraint.allows_repository(name))
         else {
             return Vec::new();
         };
-        let wished = choices.iter().find_map(|choice| choice.cuda);
+        let wished = candidate_releases.iter().find_map(|choice| choice.cuda);
         let goes = |cuda: CudaVersion| match wished {
-            None => choices.is_empty(),
+            None => candidate_releases.is_empty(),
             Some(own) if own.0.len() > 1 => own.release() == cuda.release(),
             // Of a major alone the newest minor: it has every symbol of those before it.
             Some(own) => own.major() == cuda.major() && cuda.release() == newest_cuda_release(own.major(), knowledge),
         };
         let kept = self.newest_patches(repository, goes);
-        let older = wished.and_then(|wished| self.oldest_cuda_image(repository, wished, choices)).map(Box::new);
+        let older =
+            wished.and_then(|wished| self.oldest_cuda_image(repository, wished, candidate_releases)).map(Box::new);
         let with_older =
             |base: BaseCandidate| BaseCandidate { older: older.clone().filter(|older| older.cuda < base.cuda), ..base };
-        let of_row = |(version, row)| self.base_from_row(repository, version, row, choices).map(with_older);
+        let of_row = |(version, row)| self.base_from_row(repository, version, row, candidate_releases).map(with_older);
         kept.into_iter().filter_map(of_row).collect()
     }
 
@@ -293,14 +300,14 @@ impl BaseSelector<'_> {
         self,
         repository: &str,
         wished: CudaVersion,
-        choices: &[&CandidateRelease],
+        candidate_releases: &[&CandidateRelease],
     ) -> Option<BaseCandidate> {
-        if self.has_unknown_libraries(choices) {
+        if self.has_unknown_libraries(candidate_releases) {
             return None;
         }
         let mut all = self.newest_patches(repository, |cuda| cuda.major() == wished.major());
         all.sort_by_key(|(cuda, _)| *cuda);
-        all.into_iter().find_map(|(cuda, row)| self.base_from_row(repository, cuda, row, choices))
+        all.into_iter().find_map(|(cuda, row)| self.base_from_row(repository, cuda, row, candidate_releases))
     }
 
     /// Returns the newest patch of each CUDA release with base images.
@@ -333,7 +340,7 @@ impl BaseSelector<'_> {
         repository: &str,
         cuda: CudaVersion,
         row: &'static CudaImageRow,
-        choices: &[&CandidateRelease],
+        candidate_releases: &[&CandidateRelease],
     ) -> Option<BaseCandidate> {
         let knowledge = self.knowledge;
         let built = |os: &str| {
@@ -346,7 +353,8 @@ impl BaseSelector<'_> {
         let fits = |os: &str| {
             debian(os)
                 && built(os)
-                && (choices.is_empty() || python(os).is_some_and(|own| self.supports_python(choices, own)))
+                && (candidate_releases.is_empty()
+                    || python(os).is_some_and(|own| self.supports_python(candidate_releases, own)))
         };
         let newest = |fits: &dyn Fn(&str) -> bool| {
             row.os.iter().copied().filter(|os| fits(os)).max_by(|one, other| compare_natural(one, other))
@@ -354,7 +362,7 @@ impl BaseSelector<'_> {
         let (os, python, fetched) = if let Some(os) = newest(&fits) {
             (os, python(os), false)
         } else {
-            let fetched = self.python_from_uv(choices)?;
+            let fetched = self.python_from_uv(candidate_releases)?;
             let takes_it = |os: &str| debian(os) && built(os) && python(os).is_some_and(supports_uv);
             (newest(&takes_it)?, Some(fetched), true)
         };
@@ -367,14 +375,14 @@ impl BaseSelector<'_> {
         let (base, runtime) = (of("base"), of("runtime"));
         let larger = runtime.clone().and_then(|_| with_cudnn()).or(runtime.clone());
         let (reference, larger) = match larger {
-            Some(larger) if self.has_unknown_libraries(choices) => (larger, None),
+            Some(larger) if self.has_unknown_libraries(candidate_releases) => (larger, None),
             larger => (base.or(runtime)?, larger),
         };
         Some(BaseCandidate {
             reference,
             kind: BaseImageKind::Cuda,
             python,
-            bare: !choices.is_empty(),
+            bare: !candidate_releases.is_empty(),
             fetched,
             cuda: Some(cuda),
             larger,
@@ -383,16 +391,24 @@ impl BaseSelector<'_> {
     }
 
     /// Returns the requested Python version, if uv can install it and all releases have wheels for it.
-    fn python_from_uv(self, choices: &[&CandidateRelease]) -> Option<&'static str> {
-        let wished = self.python.filter(|_| !choices.is_empty() && !matches!(self.constraint, BaseConstraint::Any))?;
-        let known = self.knowledge.image_pythons().iter().map(|row| row.python).find(|own| *own == wished)?;
-        release::has_all_wheels(choices, known, self.known).then_some(known)
+    fn python_from_uv(self, candidate_releases: &[&CandidateRelease]) -> Option<&'static str> {
+        let wished = self
+            .python
+            .filter(|_| !candidate_releases.is_empty() && !matches!(self.constraint, BaseConstraint::Any))?;
+        let release_cache = self.knowledge.image_pythons().iter().map(|row| row.python).find(|own| *own == wished)?;
+        release::has_all_wheels(candidate_releases, release_cache, self.release_cache).then_some(release_cache)
     }
 
     /// Returns the requested image, unless its Python is known to lack a wheel.
-    fn requested_image(self, reference: &ImageReference, choices: &[&CandidateRelease]) -> Option<BaseCandidate> {
+    fn requested_image(
+        self,
+        reference: &ImageReference,
+        candidate_releases: &[&CandidateRelease],
+    ) -> Option<BaseCandidate> {
         let (repository, tag) = (reference.familiar_name(), reference.tag().unwrap_or_default());
-        if !choices.is_empty() && (self.pip_obstacle(reference).is_some() || !self.has_common_python(choices)) {
+        if !candidate_releases.is_empty()
+            && (self.pip_obstacle(reference).is_some() || !self.has_common_python(candidate_releases))
+        {
             return None;
         }
         let rows = || self.knowledge.image_pythons().iter();
@@ -403,18 +419,19 @@ impl BaseSelector<'_> {
         let system = || tag.split('-').find_map(|word| system_python(word, self.knowledge));
         let mut python = own.map(|row| row.python).or_else(system);
         let mut fetched = false;
-        if let Some(python) = python.as_mut().filter(|_| !choices.is_empty())
-            && !self.supports_python(choices, python)
+        if let Some(python) = python.as_mut().filter(|_| !candidate_releases.is_empty())
+            && !self.supports_python(candidate_releases, python)
         {
             if own.is_some_and(|row| row.version == row.python) || !supports_uv(python) {
                 return None;
             }
-            (*python, fetched) = (self.python_from_uv(choices)?, true);
+            (*python, fetched) = (self.python_from_uv(candidate_releases)?, true);
         }
         let language = own.is_some_and(|row| row.version == row.python);
         let framework = self.knowledge.framework_images().iter().any(|row| row.repository == repository);
         let is_unlisted_system = || own.is_none() && self.is_plain_system(&repository);
-        let bare = !choices.is_empty() && (python.is_some() || is_unlisted_system()) && !language && !framework;
+        let bare =
+            !candidate_releases.is_empty() && (python.is_some() || is_unlisted_system()) && !language && !framework;
         let reference = reference.to_string();
         Some(BaseCandidate {
             reference,

@@ -32,7 +32,7 @@ pub(super) enum GpuEnvironment {
 /// A candidate combination of releases and base image.
 #[derive(Clone, Debug)]
 pub(super) struct CandidateImage<'a> {
-    pub(super) choices: Vec<&'a CandidateRelease>,
+    pub(super) candidate_releases: Vec<&'a CandidateRelease>,
     pub(super) base: BaseCandidate,
     /// The environment variables for GPU access.
     pub(super) asks: GpuEnvironment,
@@ -41,15 +41,15 @@ pub(super) struct CandidateImage<'a> {
 impl CandidateImage<'_> {
     /// Returns the chosen releases as requirement specifiers.
     pub(super) fn packages_text(&self) -> String {
-        self.choices.iter().map(|choice| choice.display_name()).collect::<Vec<_>>().join(" ")
+        self.candidate_releases.iter().map(|choice| choice.display_name()).collect::<Vec<_>>().join(" ")
     }
 
     /// Returns the pip commands, one for each index.
     pub(super) fn pip_commands(&self, knowledge: Knowledge) -> Vec<String> {
-        let page = self.choices.iter().find_map(|choice| choice.page.as_deref());
+        let page = self.candidate_releases.iter().find_map(|choice| choice.page.as_deref());
         let mut of_page = Vec::new();
         let mut others = Vec::new();
-        for choice in self.choices.iter().filter(|choice| !choice.spec.is_empty()) {
+        for choice in self.candidate_releases.iter().filter(|choice| !choice.spec.is_empty()) {
             // What has builds on an index of its own is taken from the one of the framework.
             let there = choice.page.is_some() || (page.is_some() && knowledge.has_build_index(&choice.name));
             if there { &mut of_page } else { &mut others }.push(shell_quote(&choice.spec));
@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    fn text(choices: Vec<&CandidateRelease>, installs: bool, asks: GpuEnvironment) -> String {
+    fn text(candidate_releases: Vec<&CandidateRelease>, installs: bool, asks: GpuEnvironment) -> String {
         let base = BaseCandidate {
             reference: "a:1".to_owned(),
             kind: BaseImageKind::Given,
@@ -137,7 +137,7 @@ mod tests {
             larger: None,
             older: None,
         };
-        CandidateImage { choices, base, asks }.dockerfile(Knowledge::built_in())
+        CandidateImage { candidate_releases, base, asks }.dockerfile(Knowledge::built_in())
     }
 
     #[test]

@@ -82,8 +82,13 @@ pub fn recommend(requirements: RecommendRequest<'_>, settings: AnalysisSettings<
         .collect::<Result<Vec<_>, _>>()?;
     let known = ReleaseCache::new(archs.clone(), knowledge);
     let sets = compatible_sets(&all, &known);
-    let ground =
-        BaseSelector { constraint: &constraint, python: python.as_deref(), archs: &archs, known: &known, knowledge };
+    let ground = BaseSelector {
+        constraint: &constraint,
+        python: python.as_deref(),
+        archs: &archs,
+        release_cache: &known,
+        knowledge,
+    };
     let made: Vec<(Vec<&CandidateRelease>, BaseCandidate)> =
         sets.iter().flat_map(|set| ground.bases(set).into_iter().map(move |base| (set.clone(), base))).collect();
     if made.is_empty() {
@@ -130,7 +135,7 @@ pub fn recommend(requirements: RecommendRequest<'_>, settings: AnalysisSettings<
 /// Returns every compatible set with one release for each requirement, the newest first.
 fn compatible_sets<'a>(all: &'a [Vec<CandidateRelease>], known: &ReleaseCache) -> Vec<Vec<&'a CandidateRelease>> {
     let mut sets: Vec<Vec<&CandidateRelease>> = vec![Vec::new()];
-    for choices in all {
+    for candidate_releases in all {
         let with = |set: &Vec<&'a CandidateRelease>, one: &'a CandidateRelease| -> Option<Vec<&'a CandidateRelease>> {
             let has_single_image = one.within.is_none() || set.iter().all(|other| other.within.is_none());
             let goes = has_single_image && set.iter().all(|other| release::are_compatible(other, one, known));
@@ -138,7 +143,7 @@ fn compatible_sets<'a>(all: &'a [Vec<CandidateRelease>], known: &ReleaseCache) -
         };
         sets = sets
             .iter()
-            .flat_map(|set| choices.iter().filter_map(move |one| with(set, one)))
+            .flat_map(|set| candidate_releases.iter().filter_map(move |one| with(set, one)))
             .take(MAX_RELEASE_SETS)
             .collect();
     }
@@ -147,11 +152,15 @@ fn compatible_sets<'a>(all: &'a [Vec<CandidateRelease>], known: &ReleaseCache) -
 
 /// Tests releases on a base image; on an older one as well if the base image was requested.
 fn test_on_base<'a>(
-    (choices, base): &(Vec<&'a CandidateRelease>, BaseCandidate),
+    (candidate_releases, base): &(Vec<&'a CandidateRelease>, BaseCandidate),
     given: bool,
     bench: &CandidateTester<'_, '_>,
 ) -> TestedCandidate<'a> {
-    let candidate = CandidateImage { choices: choices.clone(), base: base.clone(), asks: GpuEnvironment::Nothing };
+    let candidate = CandidateImage {
+        candidate_releases: candidate_releases.clone(),
+        base: base.clone(),
+        asks: GpuEnvironment::Nothing,
+    };
     if given { test_with_older_base(candidate, bench) } else { test_candidate(candidate, bench) }
 }
 
@@ -166,8 +175,8 @@ fn test_with_older_base<'a>(candidate: CandidateImage<'a>, bench: &CandidateTest
 fn test_on_older_base<'a>(first: &TestedCandidate<'a>, bench: &CandidateTester<'_, '_>) -> Option<TestedCandidate<'a>> {
     let base = first.candidate.base.older.as_deref()?.clone();
     first.ends.iter().find(|end| may_need_newer_driver(**end))?;
-    let choices = first.candidate.choices.clone();
-    let second = test_candidate(CandidateImage { choices, base, asks: GpuEnvironment::Nothing }, bench);
+    let candidate_releases = first.candidate.candidate_releases.clone();
+    let second = test_candidate(CandidateImage { candidate_releases, base, asks: GpuEnvironment::Nothing }, bench);
     (count_starting_pools(&second) > count_starting_pools(first)).then_some(second)
 }
 
@@ -183,13 +192,13 @@ const fn may_need_newer_driver(end: CandidateResult) -> bool {
 
 /// Tests a combination; again with GPU variables or a larger base image if that may help.
 fn test_candidate<'a>(candidate: CandidateImage<'a>, bench: &CandidateTester<'_, '_>) -> TestedCandidate<'a> {
-    let place = bench.place;
+    let place = bench.test_pools;
     let once = |candidate: CandidateImage<'a>| {
         let text = candidate.dockerfile(place.knowledge);
         let images = place.infer_images(&text);
-        let ends = bench.test(&images, candidate.choices.is_empty());
+        let ends = bench.test(&images, candidate.candidate_releases.is_empty());
         let has_other_cuda = trial::has_other_cuda_major(&images, place, &candidate);
-        let libraries = candidate.choices.iter().map(|choice| choice.library_knowledge(place.knowledge));
+        let libraries = candidate.candidate_releases.iter().map(|choice| choice.library_knowledge(place.knowledge));
         let are_libraries_known = libraries.max().unwrap_or(LibraryKnowledge::Known) == LibraryKnowledge::Known;
         TestedCandidate {
             candidate,

@@ -82,8 +82,11 @@ impl TestedCandidate<'_> {
 
 /// Compares releases, the newer first, requirement by requirement; for base images alone, their CUDA.
 pub(super) fn compare_releases(one: &CandidateImage<'_>, other: &CandidateImage<'_>) -> Ordering {
-    let of_wishes =
-        one.choices.iter().zip(&other.choices).map(|(one, other)| compare_versions(other.version, one.version));
+    let of_wishes = one
+        .candidate_releases
+        .iter()
+        .zip(&other.candidate_releases)
+        .map(|(one, other)| compare_versions(other.version, one.version));
     // Of images of one repository that bring a framework, the newer one.
     let later = || match (one.base.kind, other.base.kind) {
         (BaseImageKind::Framework, BaseImageKind::Framework) => {
@@ -93,7 +96,7 @@ pub(super) fn compare_releases(one: &CandidateImage<'_>, other: &CandidateImage<
     };
     let of_bases = || other.base.cuda.cmp(&one.base.cuda).then_with(later);
     let found = of_wishes.fold(Ordering::Equal, Ordering::then);
-    if one.choices.is_empty() { of_bases() } else { found }
+    if one.candidate_releases.is_empty() { of_bases() } else { found }
 }
 
 /// Compares what precedes drivers in the order: inspection, route, CUDA of the base image, version.
@@ -128,7 +131,7 @@ pub(super) fn lower_rank_reason(best: &TestedCandidate<'_>, one: &TestedCandidat
     if one.other_cuda_major && !best.other_cuda_major {
         return "it is built for a CUDA release other than that of its base image".to_owned();
     }
-    let older = best.candidate.choices.iter().zip(&one.candidate.choices);
+    let older = best.candidate.candidate_releases.iter().zip(&one.candidate.candidate_releases);
     let older: Vec<String> = older
         .filter(|(best, one)| compare_versions(one.version, best.version).is_lt())
         .map(|(best, one)| format!("{} {} is older than {}", one.name, one.version, best.version))
@@ -163,8 +166,8 @@ pub(super) fn lower_rank_reason(best: &TestedCandidate<'_>, one: &TestedCandidat
 
 /// Returns the difference between two combinations that start alike on the same base image.
 fn same_base_difference(best: &CandidateImage<'_>, one: &CandidateImage<'_>) -> String {
-    let builds = |of: &CandidateImage<'_>| of.choices.iter().map(|choice| choice.cuda).collect::<Vec<_>>();
-    let own = one.choices.iter().find_map(|choice| choice.cuda).filter(|_| builds(best) != builds(one));
+    let builds = |of: &CandidateImage<'_>| of.candidate_releases.iter().map(|choice| choice.cuda).collect::<Vec<_>>();
+    let own = one.candidate_releases.iter().find_map(|choice| choice.cuda).filter(|_| builds(best) != builds(one));
     match own {
         Some(cuda) => format!("starts on the same pools, with the build for CUDA {cuda}"),
         None => format!("starts on the same pools, with {}", one.packages_text()),
@@ -221,7 +224,7 @@ mod tests {
             older: None,
         };
         TestedCandidate {
-            candidate: CandidateImage { choices: vec![choice], base, asks: GpuEnvironment::Nothing },
+            candidate: CandidateImage { candidate_releases: vec![choice], base, asks: GpuEnvironment::Nothing },
             text: String::new(),
             ends: ends.to_vec(),
             libraries_known: true,

@@ -22,15 +22,15 @@ use crate::report::json::SCHEMA_VERSION;
 pub(super) fn build_recommendation(
     tried: &mut [TestedCandidate<'_>],
     pools: &[&Pool],
-    place: &TestPools<'_>,
+    test_pools: &TestPools<'_>,
     limit: usize,
 ) -> Recommendation {
     let names: Vec<String> = pools.iter().map(|pool| pool.name.value.clone()).collect();
     let mut winners: Vec<TestedCandidate<'_>> = tried.iter().filter(|one| one.starts_everywhere()).cloned().collect();
-    find_smallest_drivers(&mut winners, place, limit);
+    find_smallest_drivers(&mut winners, test_pools, limit);
     let ranked = winners.iter().take(limit).enumerate();
     let mut combinations: Vec<Combination> =
-        ranked.map(|(at, one)| report_combination(at + 1, one, &names, place)).collect();
+        ranked.map(|(at, one)| report_combination(at + 1, one, &names, test_pools)).collect();
     if let Some(best) = winners.first() {
         for (one, combination) in winners.iter().zip(&mut combinations).skip(1) {
             combination.lost_because = Some(rank::lower_rank_reason(best, one, &names));
@@ -40,16 +40,16 @@ pub(super) fn build_recommendation(
     if winners.is_empty() {
         never =
             split::pools_without_start(tried, names.len()).iter().filter_map(|at| names.get(*at).cloned()).collect();
-        split = split_images(tried, &names, place);
+        split = split_images(tried, &names, test_pools);
     } else if winners.first().is_some_and(TestedCandidate::needs_uninspected_jit) {
         let sound: Vec<TestedCandidate<'_>> = tried.iter().map(TestedCandidate::without_jit).collect();
         if split::pools_without_start(&sound, names.len()).is_empty() {
-            split = split_images(&sound, &names, place);
+            split = split_images(&sound, &names, test_pools);
         }
     }
     Recommendation {
         schema_version: SCHEMA_VERSION,
-        knowledge: place.knowledge.newest_source_date().to_string(),
+        knowledge: test_pools.knowledge.newest_source_date().to_string(),
         fleet: RecommendedFleet { source: String::new(), built_in: false, pools: names.clone() },
         requests: RecommendedRequest { with: Vec::new(), base: None, python: None },
         tried: tried.len(),
@@ -57,7 +57,7 @@ pub(super) fn build_recommendation(
         rejected: if winners.is_empty() && never.is_empty() {
             Vec::new()
         } else {
-            rejected_combinations(tried, winners.first(), &names, place, limit)
+            rejected_combinations(tried, winners.first(), &names, test_pools, limit)
         },
         undetermined: UndeterminedCombinations { combinations: 0, because: None },
         notes: recommendation_notes(winners.first(), &split),
@@ -77,12 +77,12 @@ pub(super) fn request_as_written(requirements: crate::fix::recommend::RecommendR
 }
 
 /// Finds the smallest drivers of the combinations up to the limit and of equal ones, and sorts them by driver.
-fn find_smallest_drivers(winners: &mut [TestedCandidate<'_>], place: &TestPools<'_>, limit: usize) {
+fn find_smallest_drivers(winners: &mut [TestedCandidate<'_>], test_pools: &TestPools<'_>, limit: usize) {
     let last = winners.get(limit.saturating_sub(1)).or(winners.last()).cloned();
     let Some(last) = last else { return };
     let candidate_count = winners.iter().take_while(|one| rank::compare_without_drivers(one, &last).is_le()).count();
     for one in winners.iter_mut().take(candidate_count) {
-        one.drivers = place.smallest_drivers(&place.infer_images(&one.text));
+        one.drivers = test_pools.smallest_drivers(&test_pools.infer_images(&one.text));
     }
     if let Some(candidates) = winners.get_mut(..candidate_count) {
         candidates.sort_by(rank::compare_candidates);
@@ -90,24 +90,29 @@ fn find_smallest_drivers(winners: &mut [TestedCandidate<'_>], place: &TestPools<
 }
 
 /// Returns a combination for the recommendation.
-fn report_combination(rank: usize, one: &TestedCandidate<'_>, names: &[String], place: &TestPools<'_>) -> Combination {
-    let CandidateImage { choices, base, .. } = &one.candidate;
+fn report_combination(
+    rank: usize,
+    one: &TestedCandidate<'_>,
+    names: &[String],
+    test_pools: &TestPools<'_>,
+) -> Combination {
+    let CandidateImage { candidate_releases, base, .. } = &one.candidate;
     let package = |choice: &&CandidateRelease| RecommendedPackage {
         name: choice.name.to_string(),
         version: choice.version.to_owned(),
         build: choice.build.map(str::to_owned),
         spec: Some(choice.spec.clone()).filter(|spec| !spec.is_empty()),
     };
-    let cuda = choices.iter().find_map(|choice| choice.cuda).or(base.cuda);
+    let cuda = candidate_releases.iter().find_map(|choice| choice.cuda).or(base.cuda);
     Combination {
         rank,
         base: base.reference.clone(),
         python: base.python.map(str::to_owned),
-        packages: choices.iter().map(package).collect(),
+        packages: candidate_releases.iter().map(package).collect(),
         cuda: cuda.map(|cuda| cuda.to_string()),
-        pip: one.candidate.pip_commands(place.knowledge),
+        pip: one.candidate.pip_commands(test_pools.knowledge),
         dockerfile: one.text.clone(),
-        pools: pool_results(one, names, place, |_| true),
+        pools: pool_results(one, names, test_pools, |_| true),
         unseen: one.is_not_fully_inspected(),
         lost_because: None,
     }
@@ -117,10 +122,10 @@ fn report_combination(rank: usize, one: &TestedCandidate<'_>, names: &[String], 
 fn pool_results(
     one: &TestedCandidate<'_>,
     names: &[String],
-    place: &TestPools<'_>,
+    test_pools: &TestPools<'_>,
     predicate: impl Fn(CandidateResult) -> bool,
 ) -> Vec<CombinationOnPool> {
-    let pools = &place.declared;
+    let pools = &test_pools.declared;
     let drivers = one.drivers.iter().copied().chain(std::iter::repeat(None));
     let ends = names.iter().zip(&one.ends).zip(drivers).filter(|((_, end), _)| predicate(**end));
     let pool_result = |((name, end), driver): ((&String, &CandidateResult), Option<crate::cuda::DriverVersion>)| {
@@ -143,7 +148,7 @@ fn rejected_combinations(
     tried: &[TestedCandidate<'_>],
     best: Option<&TestedCandidate<'_>>,
     names: &[String],
-    place: &TestPools<'_>,
+    test_pools: &TestPools<'_>,
     limit: usize,
 ) -> Vec<RejectedCombination> {
     let starts = |one: &TestedCandidate<'_>| one.ends.iter().filter(|end| end.starts()).count();
@@ -152,8 +157,9 @@ fn rejected_combinations(
         best.is_none_or(|best| rank::compare_releases(&one.candidate, &best.candidate).is_le())
     };
     // Of a base alone nothing else is the same.
-    let packages =
-        |one: &TestedCandidate<'_>| (!one.candidate.choices.is_empty()).then(|| one.candidate.packages_text());
+    let packages = |one: &TestedCandidate<'_>| {
+        (!one.candidate.candidate_releases.is_empty()).then(|| one.candidate.packages_text())
+    };
     let everywhere: BTreeSet<String> =
         tried.iter().filter(|one| one.starts_everywhere()).filter_map(packages).collect();
     let mut found: Vec<&TestedCandidate<'_>> = Vec::new();
@@ -187,19 +193,19 @@ fn rejected_combinations(
     let to_rejected = |one: &&TestedCandidate<'_>| RejectedCombination {
         base: one.candidate.base.reference.clone(),
         packages: one.candidate.packages_text(),
-        pools: pool_results(one, names, place, |end| !end.starts()),
+        pools: pool_results(one, names, test_pools, |end| !end.starts()),
     };
     found.iter().take(limit).map(to_rejected).collect()
 }
 
 /// Returns images that start on every pool together, each the best one for its pools.
-fn split_images(tried: &[TestedCandidate<'_>], names: &[String], place: &TestPools<'_>) -> Vec<SplitImage> {
+fn split_images(tried: &[TestedCandidate<'_>], names: &[String], test_pools: &TestPools<'_>) -> Vec<SplitImage> {
     let part = |(at, own): (usize, Vec<usize>)| {
         let on: Vec<String> = own.iter().filter_map(|pool| names.get(*pool).cloned()).collect();
         let mut able: Vec<TestedCandidate<'_>> = tried.iter().filter_map(|one| restrict_to_pools(one, &own)).collect();
         able.sort_by(rank::compare_candidates);
         let best = able.first().or(tried.get(at))?;
-        Some(SplitImage { combination: report_combination(1, best, &on, place), on })
+        Some(SplitImage { combination: report_combination(1, best, &on, test_pools), on })
     };
     split::minimal_pool_cover(tried, names.len()).into_iter().filter_map(part).collect()
 }
@@ -239,8 +245,10 @@ pub(super) fn empty_request_message() -> String {
 
 /// Returns notes on packages for which the tables have only another distribution with their GPU code.
 pub(super) fn substitute_notes(requests: &[PackageRequest], all: &[Vec<CandidateRelease>]) -> Vec<String> {
-    let stand_in = |(request, choices): (&PackageRequest, &Vec<CandidateRelease>)| {
-        let other = choices.iter().find(|_| choices.iter().all(|one| request.requirement.name != one.name))?;
+    let stand_in = |(request, candidate_releases): (&PackageRequest, &Vec<CandidateRelease>)| {
+        let other = candidate_releases
+            .iter()
+            .find(|_| candidate_releases.iter().all(|one| request.requirement.name != one.name))?;
         let (name, own) = (&request.requirement.name, &other.name);
         Some(format!(
             "for {name} the compatibility database has only {own}, which contains its native code and PTX: install {name} as well"
@@ -278,7 +286,9 @@ pub(super) fn no_candidates_message(
                 other.iter().all(|other| release::have_conflicting_nvidia_wheels(one, other, ground.knowledge))
             })
         };
-        let name = |choices: &[CandidateRelease]| choices.first().map(|choice| choice.name.clone()).unwrap_or_default();
+        let name = |candidate_releases: &[CandidateRelease]| {
+            candidate_releases.first().map(|choice| choice.name.clone()).unwrap_or_default()
+        };
         return match pairs.find(|(one, other)| of(one, other)) {
             Some((one, other)) => format!(
                 "{} and {} both depend on NVIDIA's pip packages. The compatibility database of {date} does not list \
@@ -303,7 +313,7 @@ pub(super) fn no_candidates_message(
         let any = BaseConstraint::Any;
         let (archs, knowledge) = (ground.archs, ground.knowledge);
         let wheels = release::image_pythons(knowledge)
-            .filter(|own| sets.iter().any(|set| release::supports_all_releases(set, own, ground.known)));
+            .filter(|own| sets.iter().any(|set| release::supports_all_releases(set, own, ground.release_cache)));
         if sets.iter().all(|set| set.iter().any(|choice| choice.within.is_some())) {
             return format!(
                 "the compatibility database of {date} has {requests} for {} only in images, and their Python versions are \
@@ -311,7 +321,7 @@ pub(super) fn no_candidates_message(
                 archs.iter().map(|arch| format!("linux/{arch}")).collect::<Vec<_>>().join(" and ")
             );
         }
-        if sets.iter().any(|set| release::supports_all_releases(set, python, ground.known)) {
+        if sets.iter().any(|set| release::supports_all_releases(set, python, ground.release_cache)) {
             let base = requirements.base.unwrap_or("a base");
             pythons.sort_by(|one, other| compare_versions(one, other));
             pythons.dedup();

@@ -123,8 +123,8 @@ pub(super) fn find_releases(
             ));
         }
     }
-    let known = ReleaseCache::new(archs.to_vec(), knowledge);
-    found.retain(|one| has_any_wheel(one, &known));
+    let release_cache = ReleaseCache::new(archs.to_vec(), knowledge);
+    found.retain(|one| has_any_wheel(one, &release_cache));
     if found.is_empty() {
         return Err(nowhere());
     }
@@ -325,9 +325,9 @@ pub(super) fn tag_size_rank(tag: &str) -> (bool, usize) {
 }
 
 /// Whether two releases can be installed together, by the `PyTorch` release that each requires.
-pub(super) fn are_compatible(one: &CandidateRelease, other: &CandidateRelease, known: &ReleaseCache) -> bool {
-    let knowledge = known.knowledge;
-    let required_torch = |one: &CandidateRelease| known.torch_pin(one).filter(|pin| !pin.is_empty());
+pub(super) fn are_compatible(one: &CandidateRelease, other: &CandidateRelease, release_cache: &ReleaseCache) -> bool {
+    let knowledge = release_cache.knowledge;
+    let required_torch = |one: &CandidateRelease| release_cache.torch_pin(one).filter(|pin| !pin.is_empty());
     let component = |one: &CandidateRelease| knowledge.framework(one.code).map(|row| row.component);
     let twice = one.code != other.code && component(one).is_some() && component(one) == component(other);
     // Two distributions with the same code in them, for two CUDA releases.
@@ -339,14 +339,14 @@ pub(super) fn are_compatible(one: &CandidateRelease, other: &CandidateRelease, k
         one.within.is_some() && other.within.is_none() && is_compiled_for_torch(&one.name, knowledge)
     };
     let wants = |one: &CandidateRelease, other: &CandidateRelease| {
-        !is_tied_to_image(one, other) && required_torch(one).is_none_or(|pin| known.admits(pin, other.version))
+        !is_tied_to_image(one, other) && required_torch(one).is_none_or(|pin| release_cache.admits(pin, other.version))
     };
     match [one, other].map(|choice| knowledge.has_variants(&choice.name)) {
         [false, true] => wants(one, other),
         [true, false] => wants(other, one),
         // Both bring the framework along: one release of it for both.
         _ => match (required_torch(one), required_torch(other)) {
-            (Some(own), Some(others)) => have_common_torch(own, others, known),
+            (Some(own), Some(others)) => have_common_torch(own, others, release_cache),
             (None, Some(_)) => !is_tied_to_image(one, other),
             (Some(_), None) => !is_tied_to_image(other, one),
             (None, None) => true,
@@ -355,15 +355,16 @@ pub(super) fn are_compatible(one: &CandidateRelease, other: &CandidateRelease, k
 }
 
 /// Whether some release of `PyTorch` satisfies two specifiers.
-fn have_common_torch(own: &'static str, others: &'static str, known: &ReleaseCache) -> bool {
-    let within = |range: &'static str, version: &'static str| known.admits(range, version);
-    let ranges = [own, others].map(|range| known.range(range));
+fn have_common_torch(own: &'static str, others: &'static str, release_cache: &ReleaseCache) -> bool {
+    let within = |range: &'static str, version: &'static str| release_cache.admits(range, version);
+    let ranges = [own, others].map(|range| release_cache.range(range));
     match ranges.each_ref().map(|range| range.pinned_version()) {
         [Some(own), _] => ranges[1].contains(&own) == Some(true),
         [None, Some(others)] => ranges[0].contains(&others) == Some(true),
-        [None, None] => {
-            known.knowledge.served_torch_releases().any(|row| within(own, row.version) && within(others, row.version))
-        }
+        [None, None] => release_cache
+            .knowledge
+            .served_torch_releases()
+            .any(|row| within(own, row.version) && within(others, row.version)),
     }
 }
 
@@ -393,8 +394,8 @@ fn unknown_package_message(name: &str, knowledge: Knowledge) -> String {
 }
 
 /// Whether a release has a wheel for a Python version on all architectures; `None` if the tables do not list that.
-fn has_wheel(choice: &CandidateRelease, python: &str, known: &ReleaseCache) -> Option<bool> {
-    let knowledge = known.knowledge;
+fn has_wheel(choice: &CandidateRelease, python: &str, release_cache: &ReleaseCache) -> Option<bool> {
+    let knowledge = release_cache.knowledge;
     let within = |first: &str, last: Option<&str>, version: &str| {
         compare_versions(version, first).is_ge() && last.is_none_or(|last| compare_versions(version, last).is_le())
     };
@@ -406,7 +407,7 @@ fn has_wheel(choice: &CandidateRelease, python: &str, known: &ReleaseCache) -> O
         return Some(of_built(choice.version));
     }
     // What pins a release of that framework has no more Pythons than it.
-    let pinned = known.torch_pin(choice).and_then(|pin| known.range(pin).pinned_version());
+    let pinned = release_cache.torch_pin(choice).and_then(|pin| release_cache.range(pin).pinned_version());
     if has_unmet_extra(choice, python, knowledge) {
         return Some(false);
     }
@@ -419,7 +420,7 @@ fn has_wheel(choice: &CandidateRelease, python: &str, known: &ReleaseCache) -> O
         let mut own = listed().filter(|row| row.python == python && row.arch.is_none_or(|own| own == arch));
         own.any(|row| within(row.first, row.last, choice.version))
     };
-    Some(known.archs.iter().all(|arch| has(arch)))
+    Some(release_cache.archs.iter().all(|arch| has(arch)))
 }
 
 /// Whether a requested extra installs nothing for a Python version.
@@ -431,16 +432,25 @@ fn has_unmet_extra(choice: &CandidateRelease, python: &str, knowledge: Knowledge
 
 /// Whether the tables list a wheel for a Python version of every chosen release; releases that a base image includes
 /// need none.
-pub(super) fn has_all_wheels(choices: &[&CandidateRelease], python: &str, known: &ReleaseCache) -> bool {
-    let has = |choice: &&CandidateRelease| known.has_wheel(choice, python) == Some(true);
-    choices.iter().all(|choice| choice.within.is_some() || has(choice))
+pub(super) fn has_all_wheels(
+    candidate_releases: &[&CandidateRelease],
+    python: &str,
+    release_cache: &ReleaseCache,
+) -> bool {
+    let has = |choice: &&CandidateRelease| release_cache.has_wheel(choice, python) == Some(true);
+    candidate_releases.iter().all(|choice| choice.within.is_some() || has(choice))
 }
 
 /// Whether all wheels exist for a Python version, and no release in an image is known to lack one.
-pub(super) fn supports_all_releases(choices: &[&CandidateRelease], python: &str, known: &ReleaseCache) -> bool {
+pub(super) fn supports_all_releases(
+    candidate_releases: &[&CandidateRelease],
+    python: &str,
+    release_cache: &ReleaseCache,
+) -> bool {
     let is_in_image = |choice: &&CandidateRelease| choice.within.is_some();
-    let against = |choice: &&CandidateRelease| known.has_wheel(choice, python) == Some(false);
-    has_all_wheels(choices, python, known) && !choices.iter().any(|choice| is_in_image(choice) && against(choice))
+    let against = |choice: &&CandidateRelease| release_cache.has_wheel(choice, python) == Some(false);
+    has_all_wheels(candidate_releases, python, release_cache)
+        && !candidate_releases.iter().any(|choice| is_in_image(choice) && against(choice))
 }
 
 /// Returns the Python versions of images in the tables.
@@ -449,8 +459,9 @@ pub(super) fn image_pythons(knowledge: Knowledge) -> impl Iterator<Item = &'stat
 }
 
 /// Whether a release has a wheel for the Python version of some image, on all architectures.
-fn has_any_wheel(choice: &CandidateRelease, known: &ReleaseCache) -> bool {
-    choice.within.is_some() || image_pythons(known.knowledge).any(|python| has_all_wheels(&[choice], python, known))
+fn has_any_wheel(choice: &CandidateRelease, release_cache: &ReleaseCache) -> bool {
+    choice.within.is_some()
+        || image_pythons(release_cache.knowledge).any(|python| has_all_wheels(&[choice], python, release_cache))
 }
 
 /// Returns the middle one of several versions, which is least likely to be too new or too old.
@@ -532,8 +543,8 @@ impl ReleaseCache {
 
     /// Returns the `PyTorch` specifier that a release requires, if the tables list it.
     pub(super) fn torch_pin(&self, choice: &CandidateRelease) -> Option<&'static str> {
-        let known = self.pins.borrow().get(&choice.name).and_then(|own| own.get(choice.version)).copied();
-        known.unwrap_or_else(|| {
+        let release_cache = self.pins.borrow().get(&choice.name).and_then(|own| own.get(choice.version)).copied();
+        release_cache.unwrap_or_else(|| {
             let pin = torch_pin(&choice.name, choice.version, self.knowledge);
             self.pins.borrow_mut().entry(choice.name.clone()).or_default().insert(choice.version, pin);
             pin
@@ -543,8 +554,8 @@ impl ReleaseCache {
     /// Whether a release has a wheel for a Python version; `None` if the tables do not list that.
     pub(super) fn has_wheel(&self, choice: &CandidateRelease, python: &str) -> Option<bool> {
         let wheel: WheelKey = (choice.version, choice.code, python.to_owned());
-        let known = self.wheels.borrow().get(&choice.name).and_then(|own| own.get(&wheel)).copied();
-        known.unwrap_or_else(|| {
+        let release_cache = self.wheels.borrow().get(&choice.name).and_then(|own| own.get(&wheel)).copied();
+        release_cache.unwrap_or_else(|| {
             let has = has_wheel(choice, python, self);
             self.wheels.borrow_mut().entry(choice.name.clone()).or_default().insert(wheel, has);
             has
@@ -558,8 +569,8 @@ impl ReleaseCache {
 
     /// Whether a specifier admits a version.
     pub(super) fn admits(&self, pin: &'static str, version: &'static str) -> bool {
-        let known = self.admitted.borrow().get(&(pin, version)).copied();
-        known.unwrap_or_else(|| {
+        let release_cache = self.admitted.borrow().get(&(pin, version)).copied();
+        release_cache.unwrap_or_else(|| {
             let admitted = self.range(pin).contains_text(version) == Some(true);
             self.admitted.borrow_mut().insert((pin, version), admitted);
             admitted
@@ -578,7 +589,7 @@ mod python_tests {
 
     #[test]
     fn wheels_are_those_of_the_tables() {
-        let known = ReleaseCache::new(vec!["amd64".to_owned()], Knowledge::built_in());
+        let release_cache = ReleaseCache::new(vec!["amd64".to_owned()], Knowledge::built_in());
         for (name, version, python, expected) in [
             ("torch", "2.6.0", "3.11", Some(true)),
             ("torch", "2.6.0", "3.8", Some(false)),
@@ -597,7 +608,7 @@ mod python_tests {
             ("cupy-cuda12x", "13.5.0", "3.9", Some(false)),
             ("a", "1", "3.11", None),
         ] {
-            let available = has_wheel(&choice(name, version), python, &known);
+            let available = has_wheel(&choice(name, version), python, &release_cache);
             assert_eq!(available, expected, "{name} {version} {python}");
         }
     }
@@ -616,9 +627,9 @@ mod python_tests {
             ("vllm", "0.8.3", "3.11", false),
             ("vllm", "0.11.0", "3.11", true),
         ] {
-            for known in [&one, &both] {
-                let available = has_wheel(&choice(name, version), python, known);
-                assert_eq!(available, Some(expected), "{name} {version} {python} {:?}", known.archs);
+            for release_cache in [&one, &both] {
+                let available = has_wheel(&choice(name, version), python, release_cache);
+                assert_eq!(available, Some(expected), "{name} {version} {python} {:?}", release_cache.archs);
             }
             assert_eq!(has_any_wheel(&choice(name, version), &one), expected, "{name} {version}");
         }
@@ -713,8 +724,8 @@ mod release_cache_tests {
 
     #[test]
     fn cached_results_equal_fresh_results() {
-        let known = ReleaseCache::new(vec!["amd64".to_owned()], Knowledge::built_in());
-        let choices = [
+        let release_cache = ReleaseCache::new(vec!["amd64".to_owned()], Knowledge::built_in());
+        let candidate_releases = [
             choice("torch", "torch", "2.6.0"),
             choice("torch", "torch", "1.13.1"),
             choice("torchvision", "torchvision", "0.21.0"),
@@ -724,16 +735,21 @@ mod release_cache_tests {
             choice("no-such-thing", "no-such-thing", "2.18.0"),
         ];
         // Twice, so that the second answer is the one that was kept.
-        for one in choices.iter().chain(&choices) {
+        for one in candidate_releases.iter().chain(&candidate_releases) {
             let fresh = ReleaseCache::new(vec!["amd64".to_owned()], Knowledge::built_in());
-            assert_eq!(known.torch_pin(one), torch_pin(&one.name, one.version, known.knowledge), "{}", one.spec);
+            assert_eq!(
+                release_cache.torch_pin(one),
+                torch_pin(&one.name, one.version, release_cache.knowledge),
+                "{}",
+                one.spec
+            );
             for python in ["3.8", "3.12", "3.13"] {
-                let available = known.has_wheel(one, python);
+                let available = release_cache.has_wheel(one, python);
                 assert_eq!(available, has_wheel(one, python, &fresh), "{} {python}", one.spec);
             }
             for pin in ["==2.6.0", ">=2", "no range"] {
                 let admitted = VersionRange::from(pin).contains_text(one.version) == Some(true);
-                assert_eq!(known.admits(pin, one.version), admitted, "{pin}");
+                assert_eq!(release_cache.admits(pin, one.version), admitted, "{pin}");
             }
         }
     }

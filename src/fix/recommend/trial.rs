@@ -84,7 +84,7 @@ struct PoolGroupCache {
 
 /// Tests one combination after the other.
 pub(super) struct CandidateTester<'p, 'a> {
-    pub(super) place: &'p TestPools<'a>,
+    pub(super) test_pools: &'p TestPools<'a>,
     /// The cache of each pool group.
     past: RefCell<Vec<PoolGroupCache>>,
 }
@@ -150,18 +150,18 @@ impl<'a> TestPools<'a> {
 
 impl<'p, 'a> CandidateTester<'p, 'a> {
     /// Creates a tester with empty caches.
-    pub(super) fn new(place: &'p TestPools<'a>) -> Self {
-        Self { place, past: RefCell::new(place.kinds.iter().map(|_| PoolGroupCache::default()).collect()) }
+    pub(super) fn new(test_pools: &'p TestPools<'a>) -> Self {
+        Self { test_pools, past: RefCell::new(test_pools.kinds.iter().map(|_| PoolGroupCache::default()).collect()) }
     }
 
     /// Returns the result on each pool.
     pub(super) fn test(&self, images: &SubjectImages, bare: bool) -> Vec<CandidateResult> {
         let mut past = self.past.borrow_mut();
-        let kinds = self.place.kinds.iter().zip(past.iter_mut());
+        let kinds = self.test_pools.kinds.iter().zip(past.iter_mut());
         let ends: Vec<CandidateResult> = kinds
-            .map(|(kind, past)| pool_group_result(images, &kind.hosts, past, bare, self.place.knowledge))
+            .map(|(kind, past)| pool_group_result(images, &kind.hosts, past, bare, self.test_pools.knowledge))
             .collect();
-        self.place.pools.iter().map(|at| ends.get(*at).copied().unwrap_or(CandidateResult::Open)).collect()
+        self.test_pools.pools.iter().map(|at| ends.get(*at).copied().unwrap_or(CandidateResult::Open)).collect()
     }
 }
 
@@ -188,12 +188,12 @@ pub(super) fn dockerfile_subject(text: &str, source: SourceId, knowledge: Knowle
 /// Whether a build is for another CUDA major release than that of its base image.
 pub(super) fn has_other_cuda_major(
     images: &SubjectImages,
-    place: &TestPools<'_>,
+    test_pools: &TestPools<'_>,
     candidate: &CandidateImage<'_>,
 ) -> bool {
-    let of_bases = || place.platforms.iter().flat_map(|platform| images.builds_for(platform));
+    let of_bases = || test_pools.platforms.iter().flat_map(|platform| images.builds_for(platform));
     let base_versions = || of_bases().filter_map(|image| image.base_cuda.known());
-    let builds = candidate.choices.iter().filter_map(|choice| choice.cuda);
+    let builds = candidate.candidate_releases.iter().filter_map(|choice| choice.cuda);
     builds.into_iter().any(|cuda| base_versions().any(|base_version| base_version.major() != cuda.major()))
 }
 

@@ -31,13 +31,13 @@ const MIN_MEMORY_PERCENT: i64 = 90;
 pub fn can_schedule_on_pool(nodes: &NodeRequirements, pool: &Pool, fleet: &Fleet, knowledge: Knowledge) -> bool {
     let known: BTreeSet<&str> = fleet.pools.iter().flat_map(|pool| &pool.labels).map(|(key, _)| key.as_str()).collect();
     let node_labels = PoolNodeLabels { pool, knowledge };
-    nodes.is_satisfied_if(|demand| {
-        let declared = pool.labels.iter().find(|(key, _)| *key == demand.key);
+    nodes.is_satisfied_if(|requirement| {
+        let declared = pool.labels.iter().find(|(key, _)| *key == requirement.key);
         match declared {
-            Some((_, value)) => demand.holds.may_match_label(&LabelState::OneOf(vec![value.value.clone()])),
-            None => node_labels.may_meet(demand).unwrap_or_else(|| {
+            Some((_, value)) => requirement.holds.may_match_label(&LabelState::OneOf(vec![value.value.clone()])),
+            None => node_labels.may_meet(requirement).unwrap_or_else(|| {
                 // A label that no pool of the fleet declares says nothing.
-                !known.contains(demand.key.as_str()) || demand.holds.may_match_label(&LabelState::Absent)
+                !known.contains(requirement.key.as_str()) || requirement.holds.may_match_label(&LabelState::Absent)
             }),
         }
     })
@@ -51,25 +51,25 @@ struct PoolNodeLabels<'a> {
 
 impl PoolNodeLabels<'_> {
     /// Whether the declared properties can meet a demand; `None` if they do not determine the label.
-    fn may_meet(&self, demand: &NodeRequirement) -> Option<bool> {
-        let key = demand.key.as_str();
+    fn may_meet(&self, requirement: &NodeRequirement) -> Option<bool> {
+        let key = requirement.key.as_str();
         if PRODUCT_LABELS.contains(&key) {
-            return Some(self.may_have_product(&demand.holds));
+            return Some(self.may_have_product(&requirement.holds));
         }
         if INSTANCE_TYPE_LABELS.contains(&key) {
-            return Some(self.may_match_instance_type(&demand.holds));
+            return Some(self.may_match_instance_type(&requirement.holds));
         }
         if let Some(profile) = key.strip_prefix(cluster::MIG_RESOURCE_PREFIX) {
             return Some(self.may_have_mig_profile(profile));
         }
         if key == DRIVER_LABEL {
-            return Some(self.may_match_driver_version(&demand.holds));
+            return Some(self.may_match_driver_version(&requirement.holds));
         }
         let label = self.label_from_pool(key)?;
         let first_word = |values: &[String]| -> Vec<String> {
             values.iter().map(|value| value.split('-').next().unwrap_or(value).to_owned()).collect()
         };
-        Some(match &demand.holds {
+        Some(match &requirement.holds {
             LabelCondition::In(values) if key == FAMILY_LABEL => {
                 LabelCondition::In(first_word(values)).may_match_label(&label)
             }

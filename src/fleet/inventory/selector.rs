@@ -57,39 +57,40 @@ fn term_for_node(
     labels: &NodeLabels,
     others: &[&NodeLabels],
 ) -> Result<NodeSelectorTerm, Option<usize>> {
-    let demand = |key: &&str| NodeRequirement {
+    let requirement = |key: &&str| NodeRequirement {
         key: (*key).to_owned(),
         holds: labels.get(*key).map_or(LabelCondition::DoesNotExist, |value| LabelCondition::In(vec![value.clone()])),
     };
-    let mut open: Vec<NodeRequirement> = keys.iter().map(demand).collect();
+    let mut open: Vec<NodeRequirement> = keys.iter().map(requirement).collect();
     // At least one label must be present: a selector with only absent labels matches every new node.
-    let tells = |demand: &NodeRequirement| {
-        demand.holds != LabelCondition::DoesNotExist && !COMMON_LABELS.contains(&demand.key.as_str())
+    let tells = |requirement: &NodeRequirement| {
+        requirement.holds != LabelCondition::DoesNotExist && !COMMON_LABELS.contains(&requirement.key.as_str())
     };
     let anchor = open.iter().position(tells).ok_or(None)?;
     let mut term = vec![open.remove(anchor)];
     let mut left: Vec<usize> = (0..others.len()).collect();
-    let meets = |at: &usize, demand: &NodeRequirement| {
-        others.get(*at).is_some_and(|labels| is_requirement_satisfied(demand, labels))
+    let meets = |at: &usize, requirement: &NodeRequirement| {
+        others.get(*at).is_some_and(|labels| is_requirement_satisfied(requirement, labels))
     };
-    left.retain(|at| term.iter().all(|demand| meets(at, demand)));
+    left.retain(|at| term.iter().all(|requirement| meets(at, requirement)));
     while let Some(first) = left.first().copied() {
-        let leaves = |demand: &NodeRequirement| left.iter().filter(|at| meets(at, demand)).count();
-        let best = open.iter().enumerate().min_by_key(|(_, demand)| leaves(demand)).map(|(at, _)| at);
-        let Some(demand) = best.map(|at| open.remove(at)).filter(|demand| leaves(demand) < left.len()) else {
+        let leaves = |requirement: &NodeRequirement| left.iter().filter(|at| meets(at, requirement)).count();
+        let best = open.iter().enumerate().min_by_key(|(_, requirement)| leaves(requirement)).map(|(at, _)| at);
+        let Some(requirement) = best.map(|at| open.remove(at)).filter(|requirement| leaves(requirement) < left.len())
+        else {
             return Err(Some(first));
         };
-        left.retain(|at| meets(at, &demand));
-        term.push(demand);
+        left.retain(|at| meets(at, &requirement));
+        term.push(requirement);
     }
     term.sort();
     Ok(term)
 }
 
 /// Whether a node meets a demand, as the Kubernetes scheduler decides; false for operators that are never generated.
-fn is_requirement_satisfied(demand: &NodeRequirement, labels: &NodeLabels) -> bool {
-    let value = labels.get(&demand.key);
-    match &demand.holds {
+fn is_requirement_satisfied(requirement: &NodeRequirement, labels: &NodeLabels) -> bool {
+    let value = labels.get(&requirement.key);
+    match &requirement.holds {
         LabelCondition::In(values) => value.is_some_and(|value| values.contains(value)),
         LabelCondition::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
         LabelCondition::Exists => value.is_some(),
@@ -145,9 +146,9 @@ pub fn affinity_yaml(terms: &[NodeSelectorTerm]) -> String {
     );
     for term in terms {
         text.push_str("        - matchExpressions:\n");
-        for demand in term {
-            let _ = writeln!(text, "            - key: {}", quote(&demand.key));
-            match &demand.holds {
+        for requirement in term {
+            let _ = writeln!(text, "            - key: {}", quote(&requirement.key));
+            match &requirement.holds {
                 LabelCondition::In(values) => {
                     let values: Vec<String> = values.iter().map(|value| quote(value)).collect();
                     let _ = writeln!(text, "              operator: In\n              values: [{}]", values.join(", "));
