@@ -108,7 +108,7 @@ fn invalid_file_is_reported_with_its_line() {
         ("complete = true", "1:12 `complete` is a boolean, expected a list"),
         (
             "[packages.pypi]\na = \"1\"",
-            "1:11 unknown key `pypi` | the keys are pip, conda, apt, bounds, gone, other_python, by_driver, unread, unknown_wheels, untold, keeping, renewing, reinstalling",
+            "1:11 unknown key `pypi` | the keys are pip, conda, apt, bounds, gone, other_python, by_driver, unread, unknown_wheels, untold, keeping, renewing, reinstalling, ignoring_requirements",
         ),
         ("of = \"image\"", "1:6 unknown source `image` | one of dockerfile, config, sbom, layers"),
         ("[packages.pip]\na = 1", "2:5 `a` is an integer, expected a string or a table | put it in quotes: \"1\""),

@@ -118,17 +118,20 @@ pub struct DescribedPackages {
     pub upgrading_dependencies: Vec<Spanned<u32>>,
     /// Numbers of the commands that replace installed packages even by the same version.
     pub reinstalling: Vec<Spanned<u32>>,
+    /// Numbers of the commands that install packages whatever these require.
+    pub ignoring_requirements: Vec<Spanned<u32>>,
 }
 
 impl DescribedPackages {
     /// Returns the lists of command numbers with their keys.
-    fn command_lists(&self) -> [(&'static str, &[Spanned<u32>]); 5] {
+    fn command_lists(&self) -> [(&'static str, &[Spanned<u32>]); 6] {
         [
             ("unknown_wheels", &self.unknown_wheels),
             ("untold", &self.unread_commands),
             ("keeping", &self.keeping_installed),
             ("renewing", &self.upgrading_dependencies),
             ("reinstalling", &self.reinstalling),
+            ("ignoring_requirements", &self.ignoring_requirements),
         ]
     }
 

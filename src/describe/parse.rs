@@ -56,6 +56,7 @@ pub const PACKAGE_KEYS: &[&str] = &[
     "keeping",
     "renewing",
     "reinstalling",
+    "ignoring_requirements",
 ];
 
 /// The keys of `[[gpu_code]]`.
@@ -222,6 +223,9 @@ fn read_packages(reader: &mut Reader, value: &Value<'_>, description: &mut Image
             "keeping" => description.packages.keeping_installed = read_numbers(reader, key, value),
             "renewing" => description.packages.upgrading_dependencies = read_numbers(reader, key, value),
             "reinstalling" => description.packages.reinstalling = read_numbers(reader, key, value),
+            "ignoring_requirements" => {
+                description.packages.ignoring_requirements = read_numbers(reader, key, value);
+            }
             _ => reader.unknown_key(key, key_span, PACKAGE_KEYS),
         }
     }

@@ -112,7 +112,9 @@ pub(super) fn drop_invisible_frameworks(
         match visible_locations(seen, &places, at) {
             Some(visible) => {
                 let there = |package: &ObservedPackage| visible.contains(&homes.get(&package.fact));
-                for package in seen.packages.iter().filter(|package| of(package) && !there(package)) {
+                let is_named =
+                    |package: &&ObservedPackage| package.dependent.is_none() && of(package) && !there(package);
+                for package in seen.packages.iter().filter(is_named) {
                     let home = PythonLocation::display_name(homes.get(&package.fact));
                     let note = format!(
                         "{} is installed in {home}, which the program does not use, and is not checked",

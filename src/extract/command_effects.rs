@@ -244,6 +244,7 @@ pub(super) fn observe_package(
             no_deps: requirement.no_deps || lacks_libraries,
             ..requirement.clone()
         },
+        dependent: None,
         separate_environment: false,
         command,
         fact,

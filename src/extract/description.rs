@@ -7,6 +7,7 @@ use crate::describe::{
     ContentCategory, DescribedElfNote as WrittenNote, DescribedEnvTemplate, DescribedFile, DescribedGpuCode,
     DescribedPackage, DescribedPackages, DescribedRemoval, ImageDescription, NamedEntry, Spanned, UnknownBase,
 };
+use crate::extract::possible_dependencies::possible_dependencies;
 use crate::extract::{env_templates, start_commands};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
@@ -171,6 +172,8 @@ impl DescriptionReader {
 
     /// Reads the packages, constraints and notes on unread requirement lists.
     fn read_packages(&mut self, description: &ImageDescription) {
+        let names = description.packages.pip.iter().map(|(name, _)| split_extras(&name.value).0);
+        let described: BTreeSet<PackageName> = names.map(PackageName::python).collect();
         for (manager, list) in package_sections(&description.packages) {
             for (name, package) in list {
                 let (plain, extras) = match manager {
@@ -178,7 +181,12 @@ impl DescriptionReader {
                     PackageManager::Conda | PackageManager::System => (name.value.as_str(), Vec::new()),
                 };
                 let mut package = self.read_package(manager, plain, package);
-                package.requirement.extras = extras;
+                if !extras.is_empty() {
+                    package.requirement.extras = extras;
+                    let knowledge = Knowledge::built_in();
+                    let more = possible_dependencies(&package, &described, &mut self.seen.facts, knowledge);
+                    self.seen.packages.extend(more);
+                }
                 self.seen.packages.push(package);
             }
         }
@@ -203,6 +211,7 @@ impl DescriptionReader {
         self.seen.base_changes.installers.upgrading_dependencies =
             numbers(&description.packages.upgrading_dependencies);
         self.seen.base_changes.installers.reinstalling = numbers(&description.packages.reinstalling);
+        self.seen.base_changes.installers.ignoring_requirements = numbers(&description.packages.ignoring_requirements);
         if let Some(command) = &description.packages.by_driver {
             let what = BuildMachineProperty::Variant;
             let fact = self.add_text_fact(FactKey::BuildAsk, Some(what.name()), &command.value, command.span);
@@ -559,6 +568,7 @@ fn observe_described_package(
     ObservedPackage {
         requirement,
         variant,
+        dependent: None,
         separate_environment: package.separate_environment,
         conditional: package.conditional.as_ref().map(why),
         command: package.command.unwrap_or(0),
@@ -619,7 +629,9 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
         || around
         || !seen.base_changes.installers.upgrading_dependencies.is_empty()
         || !seen.base_changes.installers.reinstalling.is_empty()
+        || !seen.base_changes.installers.ignoring_requirements.is_empty()
         || !seen.packages.iter().filter(chosen).all(simple);
+    let all_numbers = |list: &[u32]| list.iter().copied().map(Spanned::without_span).collect();
     let by_driver = seen.build_probes.iter().find(|ask| ask.what == BuildMachineProperty::Variant);
     let mut found = DescribedPackages {
         other_python: seen.other_python,
@@ -638,7 +650,8 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
             .copied()
             .map(Spanned::without_span)
             .collect(),
-        reinstalling: seen.base_changes.installers.reinstalling.iter().copied().map(Spanned::without_span).collect(),
+        reinstalling: all_numbers(&seen.base_changes.installers.reinstalling),
+        ignoring_requirements: all_numbers(&seen.base_changes.installers.ignoring_requirements),
         unknown_wheels: seen
             .base_changes
             .unknown_wheels

@@ -29,6 +29,7 @@ mod makefile;
 mod missing_installer;
 mod package_locations;
 mod pip_config;
+mod possible_dependencies;
 mod python_search_path;
 mod python_version;
 mod removals;

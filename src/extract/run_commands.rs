@@ -1,5 +1,7 @@
 //! What the RUN commands of the target stage install, with the files and scripts that they read.
 
+use std::collections::BTreeSet;
+
 use crate::build::{Command, FileEffect, StandardInput, Word};
 use crate::cuda::is_at_or_below;
 use crate::dockerfile::context::ContextReader;
@@ -14,6 +16,7 @@ use crate::extract::command_step::{CommandStep, LocatedCommand};
 use crate::extract::install_locations::{SYSTEM_BIN_FOLDERS, option_value};
 use crate::extract::makefile::{Makefile, MakefileContext};
 use crate::extract::package_locations::{PackageLocation, default_locations};
+use crate::extract::possible_dependencies::possible_dependencies;
 use crate::extract::python_version::RequestedPython;
 use crate::extract::stage_files::{StageFileTree, StageLookups, absolute_path};
 use crate::extract::written_files::record_changed_files;
@@ -333,7 +336,11 @@ impl CommandReader<'_> {
             .upgrading_dependencies
             .extend(found.upgrades_dependencies.then_some(self.seen.commands));
         self.seen.base_changes.installers.reinstalling.extend(found.reinstalls.then_some(self.seen.commands));
-        self.seen.base_changes.installers.overriding.extend(found.overrides.then_some(self.seen.commands));
+        self.seen
+            .base_changes
+            .installers
+            .ignoring_requirements
+            .extend(found.ignores_requirements.then_some(self.seen.commands));
         let tag = command.words.iter().filter_map(Word::known).find_map(install::tag_of_url);
         self.limit_packages(&mut found, tag.as_deref(), command.span);
         let (lists, sources) = (found.files.is_empty() && found.unresolved.is_empty(), found.sources.is_empty());
@@ -355,8 +362,20 @@ impl CommandReader<'_> {
             found.removed.iter().any(|(_, name, _)| code.component.as_deref() == Some(name.as_str()))
         };
         self.seen.code.retain(|code| !is_removed(code));
-        for install in &found.packages {
-            let package = self.observe_install(install);
+        let named: BTreeSet<PackageName> = found.packages.iter().map(|one| one.requirement.name.clone()).collect();
+        let installed: Vec<ObservedPackage> = found.packages.iter().map(|one| self.observe_install(one)).collect();
+        let mut dependencies = Vec::new();
+        for package in &installed {
+            let mut possible = possible_dependencies(package, &named, &mut self.seen.facts, self.knowledge);
+            if self.is_installed_elsewhere(&package.requirement.name, home.as_ref()) {
+                // What another environment contains does not stay in this one.
+                let dependents = possible.iter_mut().filter_map(|dependency| dependency.dependent.as_mut());
+                dependents.for_each(|dependent| dependent.upgrade = true);
+            }
+            dependencies.extend(possible);
+        }
+        // Dependencies come before the packages that a command names, so that the named ones win.
+        for package in dependencies.into_iter().chain(installed) {
             self.state.locations.set_package_locations(package.fact, places.clone());
             self.state.homes.extend(home.clone().map(|home| (package.fact, home)));
             let separate = separate_environment && package.requirement.manager == PackageManager::Pip;
@@ -394,6 +413,12 @@ impl CommandReader<'_> {
         for (_, fact) in self.seen.base_changes.unknown_wheels.iter().skip(before) {
             self.state.locations.set_package_locations(*fact, places.clone());
         }
+    }
+
+    /// Whether earlier commands installed a package only in other environments.
+    fn is_installed_elsewhere(&self, name: &PackageName, home: Option<&PythonLocation>) -> bool {
+        let mut homes = self.seen.packages.iter().filter(|own| own.requirement.name == *name).peekable();
+        homes.peek().is_some() && homes.all(|own| self.state.homes.get(&own.fact) != home)
     }
 
     /// Whether a package of this name and version was seen before, such as that of a downloaded archive.

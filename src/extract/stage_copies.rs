@@ -32,6 +32,9 @@ use crate::text::source::Span;
 /// Maximum number of lookups in other stages per target; a chain of stages may look up each of them more than once.
 const MAX_STAGE_LOOKUPS: usize = 256;
 
+/// Directories that contain the Python of an image, as COPY names them; the root is empty.
+const PYTHON_PREFIXES: &[&str] = &["", "/usr", "/usr/local", "/usr/local/bin", "/usr/bin"];
+
 /// The stages of a Dockerfile, evaluated on demand.
 pub(super) struct StageEvaluator<'a> {
     dockerfile: &'a Dockerfile,
@@ -124,6 +127,7 @@ impl<'a> StageEvaluator<'a> {
         concerns: &dyn Fn(&CopyInstruction) -> bool,
         further: &mut dyn FnMut(&mut Self, &mut TargetReader<'_>, &CopyInstruction),
     ) {
+        reader.seen.other_python = reader.seen.other_python || self.copies_other_python(evaluated);
         let knowledge = self.options.knowledge;
         let is_relevant =
             |copy: &&CopyInstruction| concerns(copy) || framework_archives::has_archive_source(copy, knowledge);
@@ -140,7 +144,7 @@ impl<'a> StageEvaluator<'a> {
             let mounts = bind_mounts(self.dockerfile, run);
             let of_stages = || mounts.iter().filter_map(|mount| Some((mount, mount.stage?)));
             for (mount, stage) in of_stages() {
-                let copy = equivalent_copy(run, stage, mount.source.clone(), mount.target.clone());
+                let copy = equivalent_copy(run, stage, mount.source.clone(), &mount.target);
                 let looked = self.read_stage(reader, stage);
                 if let Some(looked) = looked {
                     copy_files(reader, &looked.state, &copy);
@@ -152,7 +156,7 @@ impl<'a> StageEvaluator<'a> {
                 for (from, to) in moved {
                     let Some(rest) = strip_folder(&from, &mount.target) else { continue };
                     let source = format!("{}/{rest}", mount.source);
-                    self.add_copied_packages(reader, &equivalent_copy(run, stage, source, to));
+                    self.add_copied_packages(reader, &equivalent_copy(run, stage, source, &to));
                 }
             }
         }
@@ -220,6 +224,23 @@ impl<'a> StageEvaluator<'a> {
             BaseKind::Image(image) => Some((image.clone(), inner.base.span)),
             _ => None,
         }
+    }
+
+    /// Whether a COPY of a target brings the Python of an image with another one than the base image has.
+    fn copies_other_python(&mut self, evaluated: &EvaluatedTarget) -> bool {
+        let knowledge = self.options.knowledge;
+        let python = |image: &ImageReference| knowledge.image_python(image).map(|row| row.python);
+        let own = match &evaluated.base.kind {
+            BaseKind::Image(image) => python(image),
+            _ => None,
+        };
+        evaluated.copies.iter().any(|copy| {
+            let mut sources = copy.sources.iter().filter_map(|(source, _)| source.known_text());
+            sources.any(|source| PYTHON_PREFIXES.contains(&source.trim_end_matches('/'))) && {
+                let copied = self.source_image(copy).and_then(|(image, _)| python(&image));
+                copied.is_some() && copied != own
+            }
+        })
     }
 
     /// Adds the driver libraries that a COPY names, and the compat package of a CUDA image whose toolkit it copies.
@@ -533,7 +554,7 @@ struct StageContents {
 }
 
 /// Returns a COPY with the effect that a mount or a command of a RUN has on files of a stage.
-fn equivalent_copy(run: &RunInstruction, stage: usize, source: String, to: String) -> CopyInstruction {
+fn equivalent_copy(run: &RunInstruction, stage: usize, source: String, to: &str) -> CopyInstruction {
     let literal = |path: String| (ExpandedText::literal(path), run.span);
     CopyInstruction {
         stage: run.stage,
@@ -544,7 +565,7 @@ fn equivalent_copy(run: &RunInstruction, stage: usize, source: String, to: Strin
         sources: vec![literal(source)],
         parents: false,
         destination: Some(CopyDestination {
-            path: absolute_path(&run.folder, &to),
+            path: absolute_path(&run.folder, to),
             is_folder: to.ends_with(['/', '.']),
         }),
         workdir: run.workdir.clone(),

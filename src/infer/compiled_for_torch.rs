@@ -65,6 +65,12 @@ fn explain_torch_mismatch(
     torch: &TorchInstall<'_>,
     image: InferenceContext<'_>,
 ) -> Option<Cause> {
+    // The command that fails installs neither.
+    if let Err(why @ (Cause::ReleaseWithoutWheel { .. } | Cause::ConflictingPins { .. })) = &torch.version
+        && torch.package.command == package.command
+    {
+        return Some(why.clone());
+    }
     let (PackageVersion::Exact(own), Ok(version)) = (&package.requirement.version, &torch.version) else { return None };
     if torch.package.fact == package.fact {
         return None;

@@ -1,164 +1,181 @@
 //! Packages with GPU code that are installed only as dependencies, without any command naming them.
 //!
-//! Which ones a package has depends on its release, so they are added after versions are resolved.
+//! Which ones a package has depends on its release, so they are selected after versions are resolved.
 
 use crate::infer::python_version::python_of_package;
 use crate::infer::torch_ecosystem::{InstalledRelease, installed_release};
 use crate::infer::version_resolution::{InstallContext, combined_range};
 use crate::knowledge::{Knowledge, RequiresDistRow};
 use crate::model::cause::Cause;
-use crate::model::fact::{Derivation, Evidence, FactKey, InspectionDepth, Observations, PrintedValue, ValueState};
-use crate::model::package::{ExactVersion, ObservedPackage, PackageManager, PackageName, PackageVersion, Requirement};
-use crate::resolve::{LISTED_ARCHITECTURE, TableCatalog};
+use crate::model::fact::{
+    Derivation, Evidence, FactKey, Facts, InspectionDepth, Observations, PrintedValue, ValueState,
+};
+use crate::model::package::{ExactVersion, ObservedPackage, PackageName, PackageVersion, Requirement};
+use crate::resolve::TableCatalog;
 
-/// Returns the observations with the dependencies of their packages, and these dependencies; `None` if there are none.
-pub(super) fn add_dependencies(
-    seen: &Observations,
-    install_context: InstallContext<'_>,
-) -> Option<(Observations, Vec<ObservedPackage>)> {
-    let mut found: Vec<(ObservedPackage, &'static RequiresDistRow)> = Vec::new();
-    // Packages of an inspected image, and those of the base image, are listed with their dependencies.
-    let has_unlisted = |package: &&ObservedPackage| {
-        package.requirement.manager == PackageManager::Pip
-            && !package.requirement.no_deps
-            && Some(package.fact) != install_context.build.fact
-            && (seen.depth == InspectionDepth::Text || !package.requirement.extras.is_empty())
-    };
-    for package in seen.uninstalled_packages.iter().chain(&seen.packages).filter(has_unlisted) {
-        found.extend(dependencies_of(package, seen, install_context));
-    }
-    if found.is_empty() {
+/// Returns the observations without the packages that are only possible dependencies; `None` if there are none.
+pub(super) fn without_possible_dependencies(seen: &Observations) -> Option<Observations> {
+    let is_possible = |package: &ObservedPackage| package.dependent.is_some();
+    if !seen.packages.iter().chain(&seen.uninstalled_packages).any(is_possible) {
         return None;
     }
-    let mut seen = seen.clone();
-    let mut added = Vec::new();
-    for (package, row) in found {
-        let Observations { packages, facts, .. } = &mut seen;
-        let name = &package.requirement.name;
-        let specifier = match &package.requirement.version {
+    let mut plain = seen.clone();
+    plain.packages.retain(|package| !is_possible(package));
+    plain.uninstalled_packages.retain(|package| !is_possible(package));
+    Some(plain)
+}
+
+/// Returns the observations with those of the possible dependencies that are installed, each in its place, and these
+/// dependencies. `resolved` are the observations without them, with packages of the base image in front.
+pub(super) fn select_dependencies(
+    seen: &Observations,
+    resolved: &Observations,
+    install_context: InstallContext<'_>,
+) -> (Observations, Vec<ObservedPackage>) {
+    let mut selected = Vec::new();
+    let mut complete = Observations { packages: Vec::new(), ..resolved.clone() };
+    let mut plain = resolved.packages.iter();
+    let own = seen.packages.iter().filter(|package| package.dependent.is_none()).count();
+    complete.packages.extend(plain.by_ref().take(resolved.packages.len().saturating_sub(own)).cloned());
+    for package in &seen.packages {
+        let Some(dependent) = &package.dependent else {
+            complete.packages.extend(plain.next().cloned());
+            continue;
+        };
+        let Some((dependency, row)) = select_dependency(package, dependent, resolved, install_context) else {
+            continue;
+        };
+        if is_already_installed(&dependency, &complete.packages) {
+            continue;
+        }
+        let name = &dependency.requirement.name;
+        let specifier = match &dependency.requirement.version {
             PackageVersion::Exact(version) => format!("{name}=={version}"),
             PackageVersion::Range(range) => format!("{name}{range}"),
             PackageVersion::Unresolved(_) => name.to_string(),
         };
         let state = ValueState::Known(PrintedValue::Text(specifier));
         let evidence = Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(&row.info) };
-        let fact = facts.add(FactKey::Package, Some(name), state, evidence);
-        // Before the packages that the command names, so that these win.
-        let at = packages.iter().position(|own| own.command >= package.command).unwrap_or(packages.len());
-        added.push(ObservedPackage { fact, ..package.clone() });
-        packages.insert(at, ObservedPackage { fact, ..package });
+        let fact = complete.facts.add(FactKey::Package, Some(name), state, evidence);
+        let dependency = ObservedPackage { fact, ..dependency };
+        selected.push(dependency.clone());
+        complete.packages.push(dependency);
     }
-    Some((seen, added))
+    (complete, selected)
 }
 
-/// Returns the dependencies of a package with their rows, except those that its command names and those that are
-/// already installed or were removed.
-fn dependencies_of(
+/// Returns observations with the selected dependencies of an image in place of the possible ones.
+pub(super) fn with_selected_dependencies(
+    mut seen: Observations,
+    facts: Facts,
+    selected: Vec<ObservedPackage>,
+) -> Observations {
+    let mut selected = selected.into_iter().peekable();
+    let mut packages = Vec::new();
+    for package in seen.packages {
+        if package.dependent.is_none() {
+            packages.push(package);
+        } else if let Some(dependency) = selected.next_if(|one| facts.is_derived_from(one.fact, package.fact)) {
+            packages.push(dependency);
+        }
+    }
+    seen.uninstalled_packages.retain(|package| package.dependent.is_none());
+    Observations { packages, facts, ..seen }
+}
+
+/// Whether an earlier command installed a dependency in an acceptable version.
+fn is_already_installed(dependency: &ObservedPackage, earlier: &[ObservedPackage]) -> bool {
+    let is_acceptable = |own: &&ObservedPackage| match (&dependency.requirement.version, &own.requirement.version) {
+        (PackageVersion::Exact(_), _) => false,
+        (PackageVersion::Range(range), PackageVersion::Exact(version)) => {
+            range.contains(&version.without_local()) != Some(false)
+        }
+        _ => true,
+    };
+    let is_earlier = |own: &&ObservedPackage| {
+        own.requirement.name == dependency.requirement.name
+            && own.command < dependency.command
+            && own.conditional.is_none()
+            && own.separate_environment == dependency.separate_environment
+    };
+    earlier.iter().rev().find(is_earlier).is_some_and(|own| is_acceptable(&own))
+}
+
+/// Returns a possible dependency as the selected release of its dependent requires it; `None` if that does not.
+fn select_dependency(
     package: &ObservedPackage,
+    dependent: &Requirement,
     seen: &Observations,
     install_context: InstallContext<'_>,
-) -> Vec<(ObservedPackage, &'static RequiresDistRow)> {
-    let InstallContext { knowledge, .. } = install_context;
-    let Requirement { name, extras, .. } = &package.requirement;
-    let mut rows = knowledge.dependencies_with_extras(name, extras).peekable();
-    if rows.peek().is_none() {
-        return Vec::new();
-    }
-    let release = selected_release(package, seen, install_context);
-    let applicable = rows.filter(|row| is_row_applicable(row, &release, knowledge));
-    let mut found: Vec<_> = applicable.map(|row| (dependency(package, row, &release, seen, knowledge), row)).collect();
-    if release == SelectedRelease::Unknown {
-        found.extend(uncertain_dependency(package, knowledge));
-    }
-    found.retain(|(dependency, _)| !is_named_or_installed(dependency, package, seen));
-    found
-}
-
-/// Whether the command of a package names a dependency itself or keeps an installed one, or a later command removes it.
-fn is_named_or_installed(dependency: &ObservedPackage, package: &ObservedPackage, seen: &Observations) -> bool {
-    let name = &dependency.requirement.name;
-    let own = || seen.packages.iter().filter(|own| own.requirement.name == *name);
-    let is_named = own().any(|own| own.command == package.command);
-    let is_installed = || own().any(|own| own.command < package.command && own.conditional.is_none());
-    let is_removed = seen.removed_packages.iter().any(|removed| {
-        removed.manager == PackageManager::Pip && removed.name == *name && removed.command > package.command
-    });
-    is_named || is_removed || !dependency.requirement.version.is_exact() && is_installed()
-}
-
-/// Returns the dependency that a row lists.
-fn dependency(
-    package: &ObservedPackage,
-    row: &'static RequiresDistRow,
-    release: &SelectedRelease,
-    seen: &Observations,
-    knowledge: Knowledge,
-) -> ObservedPackage {
-    let name = PackageName::python(row.package);
-    let unknown = || {
-        PackageVersion::Unresolved(Cause::DependencyVersion {
-            name: name.to_string(),
-            package: package.requirement.name.to_string(),
-        })
+) -> Option<(ObservedPackage, &'static RequiresDistRow)> {
+    let knowledge = install_context.knowledge;
+    let is_dependent = |own: &&ObservedPackage| {
+        own.command == package.command
+            && own.requirement.name == dependent.name
+            && own.requirement.manager == dependent.manager
     };
-    let version = match (row.local, release) {
-        (Some(local), SelectedRelease::This(version) | SelectedRelease::Newest(Some(version))) => {
-            PackageVersion::exact(format!("{version}+{local}"))
-        }
-        (Some(_), _) => unknown(),
-        (None, SelectedRelease::This(_) | SelectedRelease::Newest(_)) if !row.range.is_empty() => {
-            PackageVersion::range(row.range)
-        }
-        (None, _) if !row.same => PackageVersion::any(),
-        (None, _) => match &package.requirement.version {
-            PackageVersion::Exact(version) => PackageVersion::Exact(version.without_local()),
-            PackageVersion::Unresolved(_) => unknown(),
-            PackageVersion::Range(_) => same_version(package, row, release, seen),
-        },
+    let resolved = seen.packages.iter().chain(&seen.uninstalled_packages).find(is_dependent);
+    let requirement = resolved.map_or(dependent, |own| &own.requirement).clone();
+    let requirement = Requirement { upgrade: requirement.upgrade || dependent.upgrade, ..requirement };
+    let dependent = ObservedPackage { requirement, dependent: None, ..package.clone() };
+    let release = selected_release(&dependent, seen, install_context);
+    let rows: Vec<&'static RequiresDistRow> = knowledge
+        .dependencies_with_extras(&dependent.requirement.name, &dependent.requirement.extras)
+        .filter(|row| package.requirement.name == row.package)
+        .collect();
+    let applicable = rows.iter().copied().find(|row| is_row_applicable(row, &release, knowledge));
+    let unknown = || {
+        let (name, package) = (package.requirement.name.to_string(), dependent.requirement.name.to_string());
+        Cause::DependencyVersion { name, package }
+    };
+    let conditional = match (applicable, &release) {
+        (Some(_), _) => None,
+        (None, SelectedRelease::Unknown) => Some(unknown()),
+        (None, SelectedRelease::This(_) | SelectedRelease::Newest(_)) => return None,
+    };
+    let row = applicable.or_else(|| rows.first().copied())?;
+    let version = match &conditional {
+        Some(why) => PackageVersion::Unresolved(why.clone()),
+        None => version_of_dependency(&dependent, row, &release, seen)
+            .unwrap_or_else(|| PackageVersion::Unresolved(unknown())),
     };
     let extras: Vec<PackageName> = row.with.map(PackageName::python).into_iter().collect();
-    let no_deps = knowledge.lacks_library_extra(&name, &extras);
+    let no_deps = knowledge.lacks_library_extra(&package.requirement.name, &extras);
+    // Commands keep installed dependencies; a plain description lists installed packages.
     let upgrade = package.requirement.upgrade && seen.depth != InspectionDepth::Text;
-    let requirement = Requirement { name, version, extras, no_deps, upgrade, ..package.requirement.clone() };
-    ObservedPackage { requirement, variant: None, ..package.clone() }
+    let requirement = Requirement { extras, version, upgrade, no_deps, ..package.requirement.clone() };
+    let conditional = package.conditional.clone().or(conditional);
+    Some((ObservedPackage { requirement, conditional, dependent: None, ..package.clone() }, row))
 }
 
-/// Returns the versions of a dependency that has the same version as an unpinned package.
-fn same_version(
-    package: &ObservedPackage,
+/// Returns the version of a dependency that a row lists; `None` if it is unknown.
+fn version_of_dependency(
+    dependent: &ObservedPackage,
     row: &RequiresDistRow,
     release: &SelectedRelease,
     seen: &Observations,
-) -> PackageVersion {
-    let range = combined_range(package, seen);
-    match (release, range) {
-        (SelectedRelease::This(version), _) => PackageVersion::Exact(version.clone()),
-        (_, Some(range)) if !range.is_any() => PackageVersion::Range(range),
-        // On an earlier day there may have been none that requires it.
-        _ => row.from.map_or_else(PackageVersion::any, |from| PackageVersion::range(format!(">={from}"))),
+) -> Option<PackageVersion> {
+    match (row.local, release) {
+        (Some(local), SelectedRelease::This(version) | SelectedRelease::Newest(Some(version))) => {
+            return Some(PackageVersion::exact(format!("{version}+{local}")));
+        }
+        (Some(_), _) => return None,
+        (None, SelectedRelease::This(_) | SelectedRelease::Newest(_)) if !row.range.is_empty() => {
+            return Some(PackageVersion::range(row.range));
+        }
+        (None, _) if !row.same => return Some(PackageVersion::any()),
+        (None, _) => {}
     }
-}
-
-/// Returns one dependency of an extra as conditional, where the release of the package is unknown and its dependencies
-/// differ by release.
-fn uncertain_dependency(
-    package: &ObservedPackage,
-    knowledge: Knowledge,
-) -> Option<(ObservedPackage, &'static RequiresDistRow)> {
-    let rows = || {
-        knowledge
-            .dependencies_with_extras(&package.requirement.name, &package.requirement.extras)
-            .filter(|row| row.same || row.local.is_some())
-    };
-    let changes = rows().any(|row| row.before.is_some());
-    let is_code = |row: &&RequiresDistRow| changes && knowledge.framework(row.package).is_some();
-    let row = rows().find(is_code).filter(|_| knowledge.framework(&package.requirement.name).is_none())?;
-    let name = PackageName::python(row.package);
-    let why = Cause::DependencyVersion { name: name.to_string(), package: package.requirement.name.to_string() };
-    let version = PackageVersion::Unresolved(why.clone());
-    let requirement = Requirement { name, version, extras: Vec::new(), upgrade: false, ..package.requirement.clone() };
-    let conditional = package.conditional.clone().or(Some(why));
-    Some((ObservedPackage { requirement, variant: None, conditional, ..package.clone() }, row))
+    match (&dependent.requirement.version, release) {
+        (PackageVersion::Exact(version), _) => Some(PackageVersion::Exact(version.without_local())),
+        (PackageVersion::Unresolved(_), _) => None,
+        (PackageVersion::Range(_), SelectedRelease::This(version)) => Some(PackageVersion::Exact(version.clone())),
+        (PackageVersion::Range(_), _) => Some(match combined_range(dependent, seen).filter(|range| !range.is_any()) {
+            Some(range) => PackageVersion::Range(range),
+            // On an earlier day there may have been none that requires it.
+            None => row.from.map_or_else(PackageVersion::any, |from| PackageVersion::range(format!(">={from}"))),
+        }),
+    }
 }
 
 /// The release of a package, as far as its dependencies depend on it.
@@ -199,14 +216,14 @@ fn selected_release(
             InstalledRelease::Unknown => return SelectedRelease::Unknown,
         }
     }
-    let python = python_of_package(seen, package, knowledge).ok().filter(|_| arch == LISTED_ARCHITECTURE);
+    let python = python_of_package(seen, package, knowledge).ok();
     let catalog =
         TableCatalog { knowledge, arch, as_of, python: python.as_deref(), indexes: &package.requirement.indexes };
     let is_listed = knowledge.known_releases(name).next().is_some();
     let allowed = catalog.releases_with_dependencies(name).into_iter();
     let newest = allowed.filter(|version| range.contains(version) == Some(true)).max_by(ExactVersion::compare);
     match newest {
-        None if is_listed || !range.is_any() => SelectedRelease::Unknown,
+        None if is_listed || !range.is_any() || as_of.is_some() => SelectedRelease::Unknown,
         newest => SelectedRelease::Newest(newest),
     }
 }

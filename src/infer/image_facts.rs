@@ -17,7 +17,7 @@ use crate::model::fact::{
     BuildMachineProperty, CONTAINER_COMPONENT, Component, ComponentRole, Derivation, Evidence, FactKey, Facts,
     ImageFacts, InspectionDepth, Observations, ValueState,
 };
-use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion, Requirement};
+use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
 
 /// Infers the facts of every build that matches the observations, for one platform such as `linux/amd64`.
 pub fn infer_image_facts(
@@ -52,32 +52,20 @@ pub fn infer_image_facts(
     builds.into_iter().map(|build| infer_build_facts(seen, build, arch, as_of, knowledge)).collect()
 }
 
-/// Returns observations with the packages that are installed only as dependencies, each before the packages of its
-/// command.
+/// Returns observations with the packages that are installed only as dependencies in place of the possible ones.
 pub fn observations_with_dependencies<'s>(
     seen: &'s Observations,
     platform: &str,
     as_of: Option<Date>,
     knowledge: Knowledge,
 ) -> Cow<'s, Observations> {
-    let has_dependencies = |package: &ObservedPackage| {
-        let Requirement { name, extras, .. } = &package.requirement;
-        knowledge.dependencies_with_extras(name, extras).next().is_some()
-    };
-    if !seen.packages.iter().chain(&seen.uninstalled_packages).any(has_dependencies) {
+    if !seen.packages.iter().chain(&seen.uninstalled_packages).any(|package| package.dependent.is_some()) {
         return Cow::Borrowed(seen);
     }
-    let images = infer_image_facts(seen, platform, as_of, knowledge);
-    let Some(image) = images.into_iter().next().filter(|image| !image.dependencies.is_empty()) else {
+    let Some(image) = infer_image_facts(seen, platform, as_of, knowledge).into_iter().next() else {
         return Cow::Borrowed(seen);
     };
-    // The facts of the image begin with those of the observations.
-    let mut seen = Observations { facts: image.facts, ..seen.clone() };
-    for dependency in image.dependencies {
-        let at = seen.packages.iter().position(|own| own.command >= dependency.command);
-        seen.packages.insert(at.unwrap_or(seen.packages.len()), dependency);
-    }
-    Cow::Owned(seen)
+    Cow::Owned(dependencies::with_selected_dependencies(seen.clone(), image.facts, image.dependencies))
 }
 
 /// Returns the observations with the packages of the base image put before them; `None` if the tables list none.
@@ -101,9 +89,19 @@ fn with_base_packages(seen: &Observations, build: &BaseBuild, arch: &str) -> Opt
     Some(Observations { packages, ..seen.clone() })
 }
 
-/// Returns the observations with constraints applied and with an exact version for every range that determines one;
-/// `None` if nothing changes.
+/// Returns the observations with the packages of the base image, with constraints applied, and with an exact version for
+/// every range that determines one; `None` if nothing changes.
 fn with_resolved_versions(seen: &Observations, place: version_resolution::InstallContext<'_>) -> Option<Observations> {
+    let with_base = with_base_packages(seen, place.build, place.arch);
+    with_constraints_and_versions(with_base.as_ref().unwrap_or(seen), place).or(with_base)
+}
+
+/// Returns the observations with constraints applied, and with an exact version for every range that determines one;
+/// `None` if nothing changes.
+fn with_constraints_and_versions(
+    seen: &Observations,
+    place: version_resolution::InstallContext<'_>,
+) -> Option<Observations> {
     let with_bounds = constraints::apply_constraints(seen, place.as_of, place.knowledge);
     let with_versions = version_resolution::resolve_version_ranges(with_bounds.as_ref().unwrap_or(seen), place);
     with_versions.or(with_bounds)
@@ -123,16 +121,19 @@ fn infer_build_facts(
     as_of: Option<Date>,
     knowledge: Knowledge,
 ) -> ImageFacts {
-    let with_base = with_base_packages(seen, &build, arch);
-    let seen = with_base.as_ref().unwrap_or(seen);
     let place = version_resolution::InstallContext { build: &build, arch, as_of, knowledge };
-    let with_versions = with_resolved_versions(seen, place);
-    let seen = with_versions.as_ref().unwrap_or(seen);
-    let with_dependencies = dependencies::add_dependencies(seen, place);
-    let seen = with_dependencies.as_ref().map_or(seen, |(seen, _)| seen);
-    let with_versions = with_dependencies.as_ref().and_then(|_| with_resolved_versions(seen, place));
-    let seen = with_versions.as_ref().unwrap_or(seen);
-    let dependencies = with_dependencies.as_ref().map_or_else(Vec::new, |(_, dependencies)| dependencies.clone());
+    let plain = dependencies::without_possible_dependencies(seen);
+    let resolved = with_resolved_versions(plain.as_ref().unwrap_or(seen), place);
+    let (seen, dependencies) = match (&plain, resolved) {
+        (None, resolved) => (resolved.map_or(Cow::Borrowed(seen), Cow::Owned), Vec::new()),
+        (Some(plain), resolved) => {
+            let (complete, selected) =
+                dependencies::select_dependencies(seen, resolved.as_ref().unwrap_or(plain), place);
+            let of_dependencies = with_constraints_and_versions(&complete, place);
+            (Cow::Owned(of_dependencies.unwrap_or(complete)), selected)
+        }
+    };
+    let seen = seen.as_ref();
     let mut facts = seen.facts.clone();
     let base = build.fact.or(seen.built_on);
     let env = environment::infer_environment(&mut facts, seen, &build);

@@ -12,7 +12,8 @@ use crate::infer::single_build_framework::variant_cuda;
 use crate::infer::torch_ecosystem::{CompanionContext, torch_requirements_of_command};
 use crate::infer::torch_release::{
     ImageTorch, TorchBuilder, TorchContext, TorchInstall, TorchRequirement, is_build_tag, is_in_all_ranges,
-    is_torch_package, newest_torch, required_distribution, requires_torch, torch_as_specified, verify_build,
+    is_torch_package, newest_torch, required_distribution, requires_torch, split_range_and_build, torch_as_specified,
+    verify_build,
 };
 use crate::infer::unread_installs::{explain_possible_earlier_install, replaces_installed_build};
 use crate::knowledge::Knowledge;
@@ -20,7 +21,7 @@ use crate::model::cause::Cause;
 use crate::model::fact::{InspectionDepth, Observations};
 use crate::model::package::{
     IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionRange, compare_pep440_versions,
-    public_version, range_contains,
+    public_version,
 };
 
 impl TorchInstall<'_> {
@@ -246,6 +247,28 @@ fn base_may_include(build: &BaseBuild, package: &ObservedPackage, knowledge: Kno
     of_index && build.torch_bounds.is_none() && build.name_may_contain(required_distribution(package, knowledge))
 }
 
+/// Returns the ranges that a command and its constraints require of torch, and why others are unknown.
+fn requested_ranges<'a>(
+    requested: Option<&'a ObservedPackage>,
+    bounds: impl Iterator<Item = &'a ObservedPackage>,
+) -> (Vec<VersionRange>, Option<Cause>) {
+    let is_exact = requested.is_some_and(|requested| requested.requirement.version.is_exact());
+    let (mut ranges, mut unknown_cause) = (Vec::new(), None);
+    for package in requested.into_iter().chain(bounds) {
+        match (&package.requirement.version, &package.conditional) {
+            (_, Some(why)) if Some(package.fact) != requested.map(|requested| requested.fact) => {
+                unknown_cause = unknown_cause.or_else(|| Some(why.clone()));
+            }
+            (PackageVersion::Exact(version), _) => ranges.push(VersionRange::exactly(version)),
+            (PackageVersion::Range(range), _) => ranges.push(range.clone()),
+            // A bound that is not known changes nothing about the one version that a command names.
+            (PackageVersion::Unresolved(_), _) if is_exact => {}
+            (PackageVersion::Unresolved(why), _) => unknown_cause = unknown_cause.or_else(|| Some(why.clone())),
+        }
+    }
+    (ranges, unknown_cause)
+}
+
 /// Returns the torch that one command installs; `None` if it changes nothing.
 fn apply_command<'a>(
     here: &[&'a ObservedPackage],
@@ -271,20 +294,7 @@ fn apply_command<'a>(
         .filter(is_exact)
         .or_else(|| bound().filter(|_| requested.is_none_or(|requested| requested.requirement.version.is_range())));
     let exact = named.is_some();
-    let mut ranges: Vec<VersionRange> = Vec::new();
-    let mut unknown_cause: Option<Cause> = None;
-    for package in requested.into_iter().chain(bounds()) {
-        match (&package.requirement.version, &package.conditional) {
-            (_, Some(why)) if Some(package.fact) != requested.map(|requested| requested.fact) => {
-                unknown_cause = unknown_cause.or_else(|| Some(why.clone()));
-            }
-            (PackageVersion::Exact(version), _) => ranges.push(VersionRange::from(format!("=={version}"))),
-            (PackageVersion::Range(range), _) => ranges.push(range.clone()),
-            // A bound that is not known changes nothing about the one version that a command names.
-            (PackageVersion::Unresolved(_), _) if requested.is_some_and(|requested| is_exact(&requested)) => {}
-            (PackageVersion::Unresolved(why), _) => unknown_cause = unknown_cause.or_else(|| Some(why.clone())),
-        }
-    }
+    let (mut ranges, mut unknown_cause) = requested_ranges(requested, bounds());
     let runs_on = here.first().and_then(|package| python_of_package(seen, package, day.knowledge).ok());
     let companion_context = CompanionContext { current_torch, build, seen, python: runs_on.as_deref(), day };
     let others = other_pip_packages(here, requested, build);
@@ -379,35 +389,52 @@ fn explain_impossible_pin(
     let CompanionContext { seen, python, day, .. } = companion_context;
     let PackageVersion::Exact(version) = &pin.requirement.version else { return None };
     let is_unknown_index = matches!(package.requirement.indexes, IndexSelection::Unknown(_));
-    let has_overrides = seen.base_changes.installers.overriding.contains(&package.command);
-    if seen.depth != InspectionDepth::Text
-        || has_overrides
-        || pin.requirement.manager != PackageManager::Pip
-        || is_unknown_index
-    {
+    if seen.depth != InspectionDepth::Text || pin.requirement.manager != PackageManager::Pip || is_unknown_index {
         return None;
     }
-    let name = required_distribution(package, day.knowledge);
-    let row = day.knowledge.torch_release(version.public())?;
+    let name = required_distribution(package, day.knowledge).to_owned();
+    let version = version.public().to_owned();
+    let row = day.knowledge.torch_release(&version)?;
     if let Some(python) =
         python.filter(|python| day.catalog(Some(python), &package.requirement.indexes).lacks_wheel(row))
     {
-        let (name, version, python) = (name.to_owned(), version.public().to_owned(), python.to_owned());
-        return Some(Cause::ReleaseWithoutWheel { name, version, python });
+        return Some(Cause::ReleaseWithoutWheel { name, version, python: python.to_owned() });
+    }
+    if !checks_requirements(package.command, seen, python) {
+        return None;
     }
     let certain = requirements.iter().filter(|(other, _)| other.conditional.is_none());
     let mut least = certain.filter_map(|(other, requirement)| Some((other, requirement.as_ref().ok()?.least)));
-    let (other, range) = least.find(|(_, least)| range_contains(least, row.version) == Some(false))?;
+    // A requirement on a build of one index is one on its release.
+    let is_violated =
+        |range: &str| split_range_and_build(&VersionRange::from(range)).0.contains_text(&version) == Some(false);
+    let (other, range) = least.find(|(_, least)| is_violated(least))?;
     let other = match &other.requirement.version {
         PackageVersion::Exact(version) => format!("{} {version}", other.requirement.name),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => other.requirement.name.to_string(),
     };
-    Some(Cause::ConflictingPins {
-        name: name.to_owned(),
-        version: version.public().to_owned(),
-        package: other,
-        range: range.to_owned(),
-    })
+    Some(Cause::ConflictingPins { name, version, package: other, range: range.to_owned() })
+}
+
+/// The first minor version of Python 3 whose pip refuses conflicting requirements: both 3.9 and pip 20.3 are from the end
+/// of 2020.
+const FIRST_MINOR_WITH_RESOLVER: u32 = 9;
+
+/// Whether the installer of a command certainly refuses packages with conflicting requirements.
+fn checks_requirements(command: u32, seen: &Observations, python: Option<&str>) -> bool {
+    let installers = &seen.base_changes.installers;
+    let is_recent = |python: &str| {
+        let minor = python.strip_prefix("3.").and_then(|minor| minor.parse::<u32>().ok());
+        minor.is_some_and(|minor| minor >= FIRST_MINOR_WITH_RESOLVER)
+    };
+    let names_pip = |package: &ObservedPackage| {
+        package.requirement.name == "pip"
+            && package.command < command
+            && !matches!(&package.requirement.version, PackageVersion::Range(range) if range.is_any())
+    };
+    let is_uv = installers.keeping_installed.contains(&command);
+    !installers.ignoring_requirements.contains(&command)
+        && (is_uv || python.is_some_and(is_recent) && !seen.packages.iter().any(names_pip))
 }
 
 /// Returns the packages of a command that pip installs with their dependencies, except the requested torch.

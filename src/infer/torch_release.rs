@@ -262,7 +262,7 @@ pub(super) fn joined_text(ranges: &[VersionRange]) -> String {
 }
 
 /// Splits a range such as `>=2.9+cu128` into the range and the build.
-fn split_range_and_build(range: &VersionRange) -> (VersionRange, Option<String>) {
+pub(super) fn split_range_and_build(range: &VersionRange) -> (VersionRange, Option<String>) {
     let mut tag = None;
     let plain: Vec<&str> = range
         .as_str()

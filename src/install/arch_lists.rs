@@ -103,7 +103,9 @@ pub fn read_arch_lists(
     let mut found: Vec<ArchList> = found;
     found.retain(|list| !list.entries.is_empty());
     if !found.is_empty() && may_use_other_compiler(command, lookup) {
-        found.iter_mut().for_each(|list| list.other_compiler = true);
+        for list in &mut found {
+            list.other_compiler = true;
+        }
     }
     found
 }

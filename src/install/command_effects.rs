@@ -65,6 +65,7 @@ pub fn read_installs_in_context(command: &Command, context: CommandContext<'_>) 
             }
             Some(InstallerInvocation::Synced) => {
                 let words = lock_export::pip_sync_arguments(words);
+                found.ignores_requirements = true;
                 pip::read_arguments(&words, false, None, command, &context, &variable, &mut found);
             }
             Some(InstallerInvocation::Tool(skip)) => {

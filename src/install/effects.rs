@@ -109,6 +109,7 @@ pub struct FindLinksFolders {
 }
 
 /// The effects of one command on packages.
+#[expect(clippy::struct_excessive_bools, reason = "independent options of the command")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InstallEffects {
     /// The packages that it installs.
@@ -131,8 +132,8 @@ pub struct InstallEffects {
     pub default_index_only: bool,
     /// Whether it replaces installed packages even by the same version.
     pub reinstalls: bool,
-    /// Whether overrides replace the requirements of every package.
-    pub overrides: bool,
+    /// Whether it installs packages whatever these require, because of overrides or a lock file.
+    pub ignores_requirements: bool,
     /// Whether it installs the newest version of every dependency.
     pub upgrades_dependencies: bool,
     /// Words that may name packages but are unknown, with the reason.

@@ -106,6 +106,9 @@ pub(super) fn read_arguments(
     if dry || !(gathers || matches!(verb, "install" | "sync" | "uninstall")) {
         return;
     }
+    let has_legacy_resolver =
+        rest.as_slice().iter().filter_map(Word::known).any(|word| word.starts_with("--use-deprecated"));
+    found.ignores_requirements |= has_legacy_resolver || verb == "sync";
     let target = rest.as_slice();
     let verb = if gathers { "install" } else { verb };
     let mut indexes = IndexOptions { first_index: uv, ..IndexOptions::default() };
@@ -211,7 +214,7 @@ fn apply_overrides(
     indexes: &mut IndexOptions,
     found: &mut InstallEffects,
 ) {
-    found.overrides |= !overrides.is_empty();
+    found.ignores_requirements |= !overrides.is_empty();
     let (from, before) = (found.constraints.len(), found.files.len());
     requirement_files::read_included_files("", overrides, context, indexes, found);
     let unread = found.files.get(before).map(|file| {

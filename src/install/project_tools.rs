@@ -130,7 +130,10 @@ fn read_command(
                 _ => lock_file::read_lock_file(opened, tool, &parts, open("pyproject.toml").ok().as_ref(), context),
             };
             match open(&file).map(|opened| read(&opened)) {
-                Ok(Some(packages)) => found.packages.extend(packages),
+                Ok(Some(packages)) => {
+                    found.ignores_requirements = true;
+                    found.packages.extend(packages);
+                }
                 Ok(None) => add_unread_file(&path(&file), Cause::NotOfFormat { tool: tool.to_owned() }, command, found),
                 Err(why @ Cause::NotInContext) => add_unread_file(&path(&file), why, command, found),
                 Err(_) => manifest(found, &mut indexes),
@@ -257,7 +260,10 @@ fn read_pipenv_files(
         (Err(why), Err(_)) => return add_unread_file(&path("Pipfile.lock"), why.clone(), command, found),
     };
     match read {
-        Ok(packages) => found.packages.extend(packages),
+        Ok(packages) => {
+            found.ignores_requirements |= lock.is_ok();
+            found.packages.extend(packages);
+        }
         Err(file) => add_unread_file(&path(file), Cause::NotOfFormat { tool: "pipenv".to_owned() }, command, found),
     }
 }

@@ -81,6 +81,7 @@ fn apply_uv_constraints(
             else {
                 continue;
             };
+            found.ignores_requirements |= above;
             let own = found.packages.get_mut(from..).unwrap_or_default().iter_mut();
             for package in own.filter(|package| {
                 above && package.requirement.name == constraint.requirement.name && !constraint.conditional

@@ -3,7 +3,7 @@
 use crate::judge::PlatformBuild;
 use crate::judge::location::LocationBuilder;
 use crate::knowledge::RowInfo;
-use crate::model::fact::{Evidence, FactEntry, FactId, PrintedValue, ValueState};
+use crate::model::fact::{Evidence, FactEntry, FactId, FactKey, PrintedValue, ValueState};
 use crate::report::kinds::FactState;
 use crate::report::model;
 
@@ -17,6 +17,8 @@ fn build_facts(build: &PlatformBuild, places: LocationBuilder<'_>, every: bool) 
     let facts = &build.image.facts;
     facts
         .iter()
+        // What may be a dependency is no fact about the image.
+        .filter(|(_, entry)| entry.key != FactKey::Dependency)
         .filter(|(_, entry)| every || matches!(entry.state, ValueState::Unknown(_)))
         .map(|(id, entry)| {
             let (state, value, why) = match &entry.state {
@@ -34,7 +36,8 @@ fn build_facts(build: &PlatformBuild, places: LocationBuilder<'_>, every: bool) 
             let (origins, derived_from) = match &entry.evidence {
                 Evidence::Leaf(origins) => (origins.clone(), Vec::new()),
                 Evidence::Derived { from, row, .. } => {
-                    let own = from.iter().map(|id| report_fact_id(build, *id));
+                    let is_reported = |id: &&FactId| facts.get(**id).key != FactKey::Dependency;
+                    let own = from.iter().filter(is_reported).map(|id| report_fact_id(build, *id));
                     (facts.origins(id), own.chain(row.map(report_row_id)).collect())
                 }
             };

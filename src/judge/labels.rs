@@ -28,9 +28,12 @@ pub(super) fn fact_label(image: &ImageFacts, id: FactId) -> String {
     let newest = image.facts.newest_release_row(id);
     let newest = newest.map_or_else(String::new, |row| format!(" (newest for this image on {})", row.checked));
     let text = match entry.key {
-        FactKey::Base | FactKey::TagNow | FactKey::Package | FactKey::BuildAsk | FactKey::ArchList => {
-            truncate_value(&value)
-        }
+        FactKey::Base
+        | FactKey::TagNow
+        | FactKey::Package
+        | FactKey::Dependency
+        | FactKey::BuildAsk
+        | FactKey::ArchList => truncate_value(&value),
         FactKey::BaseCuda => format!("includes CUDA {value}"),
         FactKey::CudaRuntime => format!("CUDA runtime {value}"),
         FactKey::Env => format!("{of}={}", truncate_value(&value)),
@@ -113,7 +116,7 @@ fn unknown_fact_noun(key: FactKey, of: &str) -> String {
     match key {
         // Whoever does not know one variable of the base image knows none of them.
         FactKey::Env => "the environment variables".to_owned(),
-        FactKey::Package | FactKey::File | FactKey::Compat => fact_noun(key, of),
+        FactKey::Package | FactKey::Dependency | FactKey::File | FactKey::Compat => fact_noun(key, of),
         FactKey::Requirements => format!("the {}", fact_noun(key, of)),
         _ if of == CONTAINER_COMPONENT => "what uses the GPU".to_owned(),
         _ => format!("the {}", fact_noun(key, of)),
@@ -127,7 +130,7 @@ fn fact_noun(key: FactKey, of: &str) -> String {
         FactKey::Base => "base image".to_owned(),
         FactKey::Platforms => "platforms".to_owned(),
         FactKey::Env => of.to_owned(),
-        FactKey::Package => format!("package {of}"),
+        FactKey::Package | FactKey::Dependency => format!("package {of}"),
         FactKey::Requirements => format!("packages from {of}"),
         FactKey::File => format!("file {of}"),
         FactKey::FileNeeds | FactKey::ComponentNeeds => format!("libraries that {component} needs"),

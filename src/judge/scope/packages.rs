@@ -58,7 +58,8 @@ impl RuleScope<'_> {
         &'s self,
         all: &'s Observations,
     ) -> impl DoubleEndedIterator<Item = &'s ObservedPackage> + Clone {
-        self.image.dependencies.iter().chain(&all.packages)
+        let named = all.packages.iter().filter(|package| package.dependent.is_none());
+        self.image.dependencies.iter().chain(named)
     }
 
     /// Returns the names of the packages that are certainly installed.

@@ -26,6 +26,7 @@ keys! {
     Platforms = "image.platforms", "list", "Platforms of the manifests.";
     Env = "env.*", "text", "Variable of the image configuration.";
     Package = "package.*", "text", "Package as requested.";
+    Dependency = "dependency.*", "text", "Package that some releases of an installed package require.";
     Requirements = "requirements.*", "text", "File with the list of packages that a command installs.";
     File = "file.*", "text", "File of the image.";
     FileNeeds = "needs.*", "list", "Libraries that a file requires.";

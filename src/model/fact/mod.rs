@@ -250,6 +250,11 @@ impl Facts {
         self.0.get(id.0 as usize).unwrap_or(&UNKNOWN_ENTRY)
     }
 
+    /// Whether a fact is directly derived from another one.
+    pub fn is_derived_from(&self, id: FactId, other: FactId) -> bool {
+        matches!(&self.get(id).evidence, Evidence::Derived { from, .. } if from.contains(&other))
+    }
+
     /// Adds the lines that caused something before the place where it was measured; derived facts do not change.
     pub fn prepend_origins(&mut self, id: FactId, lines: Vec<Origin>) {
         let Some(FactEntry { evidence: Evidence::Leaf(origins), .. }) = self.0.get_mut(id.0 as usize) else { return };

@@ -137,9 +137,10 @@ pub struct InstallerCommands {
     /// Numbers of the commands whose installer replaces installed packages even by the same version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reinstalling: Vec<u32>,
-    /// Numbers of the commands with overrides, which replace the requirements of every package.
+    /// Numbers of the commands that install packages whatever these require: from a lock file, with overrides, or by the
+    /// legacy resolver of pip.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub overriding: Vec<u32>,
+    pub ignoring_requirements: Vec<u32>,
 }
 
 impl InstallerCommands {
@@ -150,7 +151,7 @@ impl InstallerCommands {
             &mut self.keeping_installed,
             &mut self.upgrading_dependencies,
             &mut self.reinstalling,
-            &mut self.overriding,
+            &mut self.ignoring_requirements,
         ]
     }
 
@@ -169,6 +170,7 @@ impl InstallerCommands {
     }
 
     /// Returns those that were added to an earlier state.
+    #[must_use]
     pub fn added_since(&self, earlier: &Self) -> Self {
         let mut added = self.clone();
         for (list, old) in added.lists_mut().into_iter().zip(earlier.clone().lists_mut()) {
@@ -177,9 +179,10 @@ impl InstallerCommands {
         added
     }
 
-    /// Adds those of `other` that are among some commands; which commands have unread packages is not copied.
+    /// Adds the options of some commands of `other`, and not which of them have unread packages.
     pub fn extend_with_options(&mut self, other: &Self, is_copied: impl Fn(u32) -> bool) {
-        for (list, new) in self.lists_mut().into_iter().zip(other.clone().lists_mut()).skip(1) {
+        let mut other = Self { with_unread_packages: Vec::new(), ..other.clone() };
+        for (list, new) in self.lists_mut().into_iter().zip(other.lists_mut()) {
             list.extend(new.iter().copied().filter(|number| is_copied(*number)));
         }
     }

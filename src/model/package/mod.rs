@@ -186,6 +186,10 @@ pub struct ObservedPackage {
     pub variant: Option<String>,
     /// Why it may not be installed at all.
     pub conditional: Option<Cause>,
+    /// The requirement on the package whose release decides whether this one is installed as a dependency, and in which
+    /// version; `None` if something requires it itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dependent: Option<Box<Requirement>>,
     /// Whether it is installed into another Python environment than that of the base image.
     #[serde(default, rename = "apart", skip_serializing_if = "std::ops::Not::not")]
     pub separate_environment: bool,
@@ -199,7 +203,15 @@ impl ObservedPackage {
     /// Creates a package that is declared by something other than a command.
     pub fn new(manager: PackageManager, name: PackageName, version: PackageVersion, fact: FactId) -> Self {
         let requirement = Requirement { upgrade: true, ..Requirement::new(manager, name, version) };
-        Self { requirement, variant: None, conditional: None, separate_environment: false, command: 0, fact }
+        Self {
+            requirement,
+            variant: None,
+            conditional: None,
+            dependent: None,
+            separate_environment: false,
+            command: 0,
+            fact,
+        }
     }
 }
 
