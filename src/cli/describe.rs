@@ -43,7 +43,7 @@ pub(crate) fn run(options: &DescribeArgs, knowledge: Knowledge) -> Result<Exit, 
     }
     let described = |subject: &AnalysisSubject| {
         Some((
-            judge::describe_subject(subject, platform, options.as_of)?,
+            judge::describe_subject(subject, platform, options.as_of, knowledge)?,
             observation_lines(subject, options, knowledge),
         ))
     };

@@ -118,7 +118,7 @@ pub struct DescribedPackages {
     pub upgrading_dependencies: Vec<Spanned<u32>>,
     /// Numbers of the commands that replace installed packages even by the same version.
     pub reinstalling: Vec<Spanned<u32>>,
-    /// Numbers of the commands that install packages whatever these require.
+    /// Numbers of the commands that do not check what packages require.
     pub ignoring_requirements: Vec<Spanned<u32>>,
 }
 

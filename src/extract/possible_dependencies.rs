@@ -20,7 +20,7 @@ pub(super) fn possible_dependencies(
         return Vec::new();
     }
     let rows = knowledge.dependencies_with_extras(name, extras);
-    let names: BTreeSet<PackageName> = rows.map(|row| PackageName::python(row.package)).collect();
+    let distributions: BTreeSet<PackageName> = rows.map(|row| PackageName::python(row.package)).collect();
     let dependency = |name: &PackageName| {
         let state = ValueState::Known(PrintedValue::Text(name.to_string()));
         let fact = facts.add(FactKey::Dependency, Some(name), state, Evidence::Leaf(facts.origins(package.fact)));
@@ -37,5 +37,5 @@ pub(super) fn possible_dependencies(
         let dependent = Some(Box::new(package.requirement.clone()));
         ObservedPackage { requirement, variant: None, conditional, dependent, fact, ..package.clone() }
     };
-    names.difference(named).map(dependency).collect()
+    distributions.difference(named).map(dependency).collect()
 }

@@ -362,18 +362,7 @@ impl CommandReader<'_> {
             found.removed.iter().any(|(_, name, _)| code.component.as_deref() == Some(name.as_str()))
         };
         self.seen.code.retain(|code| !is_removed(code));
-        let named: BTreeSet<PackageName> = found.packages.iter().map(|one| one.requirement.name.clone()).collect();
-        let installed: Vec<ObservedPackage> = found.packages.iter().map(|one| self.observe_install(one)).collect();
-        let mut dependencies = Vec::new();
-        for package in &installed {
-            let mut possible = possible_dependencies(package, &named, &mut self.seen.facts, self.knowledge);
-            if self.is_installed_elsewhere(&package.requirement.name, home.as_ref()) {
-                // What another environment contains does not stay in this one.
-                let dependents = possible.iter_mut().filter_map(|dependency| dependency.dependent.as_mut());
-                dependents.for_each(|dependent| dependent.upgrade = true);
-            }
-            dependencies.extend(possible);
-        }
+        let (installed, dependencies) = self.observe_installs(&found.packages, home.as_ref());
         // Dependencies come before the packages that a command names, so that the named ones win.
         for package in dependencies.into_iter().chain(installed) {
             self.state.locations.set_package_locations(package.fact, places.clone());
@@ -413,6 +402,28 @@ impl CommandReader<'_> {
         for (_, fact) in self.seen.base_changes.unknown_wheels.iter().skip(before) {
             self.state.locations.set_package_locations(*fact, places.clone());
         }
+    }
+
+    /// Returns the packages that a command names, and their possible dependencies.
+    fn observe_installs(
+        &mut self,
+        packages: &[PackageInstall],
+        home: Option<&PythonLocation>,
+    ) -> (Vec<ObservedPackage>, Vec<ObservedPackage>) {
+        let named: BTreeSet<PackageName> = packages.iter().map(|one| one.requirement.name.clone()).collect();
+        let installed: Vec<ObservedPackage> = packages.iter().map(|one| self.observe_install(one)).collect();
+        let mut dependencies = Vec::new();
+        for package in &installed {
+            let mut possible = possible_dependencies(package, &named, &mut self.seen.facts, self.knowledge);
+            if self.is_installed_elsewhere(&package.requirement.name, home) {
+                // What another environment contains does not stay in this one.
+                for dependent in possible.iter_mut().filter_map(|dependency| dependency.dependent.as_mut()) {
+                    dependent.upgrade = true;
+                }
+            }
+            dependencies.extend(possible);
+        }
+        (installed, dependencies)
     }
 
     /// Whether earlier commands installed a package only in other environments.

@@ -45,7 +45,8 @@ pub(super) fn select_dependencies(
         let Some((dependency, row)) = select_dependency(package, dependent, resolved, install_context) else {
             continue;
         };
-        if is_already_installed(&dependency, &complete.packages) {
+        let is_replaced = resolved.base_changes.installers.reinstalling.contains(&dependency.command);
+        if !is_replaced && is_already_installed(&dependency, &complete.packages) {
             continue;
         }
         let name = &dependency.requirement.name;
@@ -80,7 +81,7 @@ pub(super) fn with_selected_dependencies(
         }
     }
     seen.uninstalled_packages.retain(|package| package.dependent.is_none());
-    Observations { packages, facts, ..seen }
+    Observations { facts, packages, ..seen }
 }
 
 /// Whether an earlier command installed a dependency in an acceptable version.

@@ -132,7 +132,7 @@ pub struct InstallEffects {
     pub default_index_only: bool,
     /// Whether it replaces installed packages even by the same version.
     pub reinstalls: bool,
-    /// Whether it installs packages whatever these require, because of overrides or a lock file.
+    /// Whether it does not check what packages require, because of overrides or a lock file.
     pub ignores_requirements: bool,
     /// Whether it installs the newest version of every dependency.
     pub upgrades_dependencies: bool,

@@ -103,7 +103,8 @@ fn judge_with_inference(
             && everything
             && let Some(one) = &on_platform
         {
-            description = describe_observations(&subject.content, platform, settings.as_of, &one.seen);
+            description =
+                describe_observations(&subject.content, platform, settings.as_of, &one.seen, settings.knowledge);
         }
         for image in inference.images.iter().map(Arc::clone) {
             let before = builds.last().map_or(0, |build| build.first_fact + build.image.facts.len());

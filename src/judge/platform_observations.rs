@@ -80,9 +80,14 @@ pub fn observations_for_platform(content: &SubjectContent, platform: &str) -> Op
 }
 
 /// Returns the description of a subject on one platform, as of a day.
-pub fn describe_subject(subject: &AnalysisSubject, platform: &str, as_of: Option<Date>) -> Option<ImageDescription> {
+pub fn describe_subject(
+    subject: &AnalysisSubject,
+    platform: &str,
+    as_of: Option<Date>,
+    knowledge: Knowledge,
+) -> Option<ImageDescription> {
     let seen = observations_for_platform(&subject.content, platform)?;
-    Some(describe_observations(&subject.content, platform, as_of.or(subject.as_of), &seen))
+    Some(describe_observations(&subject.content, platform, as_of.or(subject.as_of), &seen, knowledge))
 }
 
 /// Returns the description of observations, limited to their platform if the input has several.
@@ -91,8 +96,9 @@ pub(super) fn describe_observations(
     platform: &str,
     as_of: Option<Date>,
     seen: &Observations,
+    knowledge: Knowledge,
 ) -> ImageDescription {
-    let seen = observations_with_dependencies(seen, platform, as_of, Knowledge::built_in());
+    let seen = observations_with_dependencies(seen, platform, as_of, knowledge);
     let mut description = extract::to_description(&seen);
     if description.as_of.is_none() {
         description.as_of = as_of.map(Spanned::without_span);

@@ -137,7 +137,7 @@ pub struct InstallerCommands {
     /// Numbers of the commands whose installer replaces installed packages even by the same version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reinstalling: Vec<u32>,
-    /// Numbers of the commands that install packages whatever these require: from a lock file, with overrides, or by the
+    /// Numbers of the commands that do not check what packages require: with a lock file, with overrides, or by the
     /// legacy resolver of pip.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignoring_requirements: Vec<u32>,
