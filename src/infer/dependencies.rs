@@ -118,7 +118,8 @@ fn select_dependency(
     let resolved = seen.packages.iter().chain(&seen.uninstalled_packages).find(is_dependent);
     let requirement = resolved.map_or(dependent, |own| &own.requirement).clone();
     let requirement = Requirement { upgrade: requirement.upgrade || dependent.upgrade, ..requirement };
-    let dependent = ObservedPackage { requirement, dependent: None, ..package.clone() };
+    let fact = resolved.map_or(package.fact, |own| own.fact);
+    let dependent = ObservedPackage { requirement, dependent: None, fact, ..package.clone() };
     let release = selected_release(&dependent, seen, install_context);
     let rows: Vec<&'static RequiresDistRow> = knowledge
         .dependencies_with_extras(&dependent.requirement.name, &dependent.requirement.extras)
@@ -255,7 +256,8 @@ mod tests {
     use crate::infer::infer_image_facts;
     use crate::text::source::SourceId;
 
-    /// Returns the dependencies of a command on an unknown base image whose names imply a CUDA release.
+    /// Returns the dependencies of a command on an unknown base image whose names imply a CUDA release; `?` marks those
+    /// that may not be installed.
     fn cuda_dependencies(requirement: &str) -> Vec<String> {
         let text = format!("FROM registry.example.com/base:1\nRUN pip install '{requirement}'\n");
         let knowledge = Knowledge::built_in();
@@ -273,7 +275,9 @@ mod tests {
             PackageVersion::Range(range) => format!("{}{range}", one.requirement.name),
             PackageVersion::Unresolved(_) => one.requirement.name.to_string(),
         };
-        let mut found: Vec<String> = image.dependencies.iter().filter(is_versioned).map(text).collect();
+        let mark = |one: &ObservedPackage| if one.conditional.is_some() { "?" } else { "" };
+        let found = image.dependencies.iter().filter(is_versioned).map(|one| format!("{}{}", text(one), mark(one)));
+        let mut found: Vec<String> = found.collect();
         found.sort();
         found
     }
@@ -294,7 +298,7 @@ mod tests {
             // The extra came with 2.14; the dependencies of an unknown version are unknown.
             ("tensorflow[and-cuda]==2.13.1", &[]),
             ("tensorflow[and-cuda]<2.14", &[]),
-            ("tensorflow[and-cuda]>=99", &[]),
+            ("tensorflow[and-cuda]>=99", &["nvidia-cuda-runtime-cu11?", "nvidia-cuda-runtime-cu12?"]),
             ("tensorflow~=2.14.0", &[]),
             ("jax[cuda]==0.4.20", &["jaxlib==0.4.20+cuda11.cudnn86"]),
             ("jax[cuda]==0.4.26", &["jaxlib==0.4.26+cuda12.cudnn89"]),
@@ -306,8 +310,8 @@ mod tests {
             ("jax[cuda12_local]==0.4.14", &["jaxlib==0.4.14+cuda12.cudnn89"]),
             ("jax[cuda12_local]==0.8.0", &["jax-cuda12-plugin==0.8.0"]),
             // Older than every release in the tables.
-            ("jax[cuda]<0.4.10", &["jax-cuda12-plugin"]),
-            ("jax[cuda]==$NOBODY", &["jax-cuda12-plugin"]),
+            ("jax[cuda]<0.4.10", &["jax-cuda12-plugin?", "jaxlib?"]),
+            ("jax[cuda]==$NOBODY", &["jax-cuda12-plugin?", "jaxlib?"]),
             ("jax[cuda]", &["jax-cuda12-plugin>=0.4.30"]),
             ("jax[cuda12]~=0.4.30", &["jax-cuda12-plugin~=0.4.30"]),
             ("jax[cuda12]==0.9.0.1", &["jax-cuda12-plugin==0.9.0.1"]),
