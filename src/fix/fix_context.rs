@@ -151,6 +151,16 @@ impl<'a> FixContext<'a> {
         observations_with_dependencies(seen, &self.platform, self.settings.as_of, self.knowledge())
     }
 
+    /// Whether a command of changed observations certainly fails to install a package that it installs now.
+    pub(super) fn makes_install_impossible(&self, seen: &Observations) -> bool {
+        let fails = |image: &ImageFacts| {
+            let mut states = image.facts.iter().map(|(_, entry)| &entry.state);
+            states.any(|state| matches!(state, ValueState::Unknown(cause) if cause.is_failing_install()))
+        };
+        let images = infer_image_facts(seen, &self.platform, self.settings.as_of, self.knowledge());
+        !fails(&self.image) && images.iter().any(fails)
+    }
+
     /// Returns the subject reduced to its observations on the first platform.
     pub(super) fn observed_subject(&self) -> &AnalysisSubject {
         self.fixed.get_or_init(|| subject_with_observations(self.subject, self.before, self.seen.clone()))

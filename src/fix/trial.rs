@@ -213,6 +213,9 @@ impl TrialRunner<'_> {
             let Some(observed) = observed.filter(|_| other_stages::are_other_bases_known(case, &subject)) else {
                 continue;
             };
+            if matches!(change, ProposedChange::Base { .. }) && case.makes_install_impossible(&observed) {
+                return None;
+            }
             if let Some(why) = find_build_obstacle(case, change, &edits, &observed) {
                 hindered.get_or_insert((seen, why));
                 continue;

@@ -66,7 +66,8 @@ fn explain_torch_mismatch(
     image: InferenceContext<'_>,
 ) -> Option<Cause> {
     // The command that fails installs neither.
-    if let Err(why @ (Cause::ReleaseWithoutWheel { .. } | Cause::ConflictingPins { .. })) = &torch.version
+    if let Err(why) = &torch.version
+        && why.is_failing_install()
         && torch.package.command == package.command
     {
         return Some(why.clone());

@@ -52,8 +52,8 @@ fn extra_selects_the_gpu_build() {
             ("pip install 'jax[cuda12_pip]==0.4.30'", "jax 12"),
             // The newest has no such extra.
             ("pip install -U 'jax[cuda12_pip]'", ""),
-            // No release with it has a wheel for this Python: an older jax is taken, without it.
-            ("pip install 'jax[cuda13]'", "jax ?"),
+            // The last release for this Python has no such extra.
+            ("pip install 'jax[cuda13]'", ""),
             ("pip install 'jax[cuda13]==0.7.2'", "jax 13"),
             ("pip install jax==0.4.30", ""),
             ("pip install 'jax[tpu]==0.4.30'", ""),

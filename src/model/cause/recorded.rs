@@ -87,6 +87,11 @@ impl Cause {
         Self::Recorded { kind: RecordedKind::parse(&reason, &remedy), reason, remedy }
     }
 
+    /// Whether the command that installs the package certainly fails.
+    pub fn is_failing_install(&self) -> bool {
+        matches!(self, Self::ReleaseWithoutWheel { .. } | Self::ConflictingPins { .. })
+    }
+
     /// Whether the index has several builds of one version, also where a report or description recorded it.
     pub fn is_several_builds(&self) -> bool {
         match self {

@@ -433,7 +433,7 @@ fn requirements_files_read_from_the_repository_root_are_compared() {
     let place = TestRepository::new();
     git(&place, &["init", "-q", "-b", "main"]);
     place.file("Dockerfile", CUDA_12);
-    place.file("svc/f/Dockerfile", "FROM python:3.11-slim\nWORKDIR /app\nCOPY . .\nRUN pip install -r svc/f/req.txt\n");
+    place.file("svc/f/Dockerfile", "FROM python:3.8-slim\nWORKDIR /app\nCOPY . .\nRUN pip install -r svc/f/req.txt\n");
     place.file("svc/f/req.txt", "-r ../../common/gpu.txt\n");
     place.file("common/gpu.txt", "torch==2.4.0\n");
     git(&place, &["add", "fleet.toml", "Dockerfile", "svc", "common"]);
