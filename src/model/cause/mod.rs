@@ -522,7 +522,7 @@ causes! {
         format!("pin a release of {name} with a wheel for Python {python}, or use another Python");
     ConflictingPins { name: String, version: String, package: String, range: String } =
         "{package} requires {name}{range}, and the command pins {name} {version}, so the installer stops with an error" =>
-        format!("pin a release of {package} for {name} {version}");
+        "pin releases that fit each other";
     NoWheelForPython { name: String, python: String } =
         "no release of {name} has a wheel for Python {python}; an older release of the package that requires it may not need it" =>
         format!("pin the package that requires {name}, or use a newer Python");
