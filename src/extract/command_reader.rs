@@ -23,7 +23,7 @@ use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::Observations;
 use crate::model::note::Note;
-use crate::model::package::{PackageVersion, public_version};
+use crate::model::package::PackageVersion;
 use crate::shell::ShellFiles;
 use crate::text::source::SourceId;
 
@@ -299,15 +299,16 @@ impl CommandReader<'_> {
         let knowledge = self.knowledge;
         let mut own =
             self.seen.packages.iter().rev().filter(|package| knowledge.has_variants(&package.requirement.name));
-        let version = match (own.next(), &self.tree.evaluated.base.kind) {
+        match (own.next(), &self.tree.evaluated.base.kind) {
             (Some(package), _) => match &package.requirement.version {
-                PackageVersion::Exact(version) if package.conditional.is_none() => version.as_str(),
-                _ => return None,
+                PackageVersion::Exact(version) if package.conditional.is_none() => Some(version.public().to_owned()),
+                _ => None,
             },
-            (None, BaseKind::Image(image)) => knowledge.base_image_torch(&image.familiar_name(), image.tag()?)?,
-            (None, _) => return None,
-        };
-        Some(public_version(version).to_owned())
+            (None, BaseKind::Image(image)) => knowledge
+                .base_image_torch(&image.familiar_name(), image.tag()?)
+                .map(|version| version.public().to_owned()),
+            (None, _) => None,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::dockerfile::context::path_matches;
 use crate::extract::stage_files::absolute_path;
 use crate::install;
 use crate::install::{FindLinksFolders, InstallEffects, OpenedFile, PackageInstall, VariantSource};
-use crate::knowledge::Knowledge;
+use crate::knowledge::{Knowledge, RowVersion};
 use crate::model::cause::Cause;
 use crate::model::package::{IndexSelection, PackageManager, PackageVersion};
 use crate::text::source::{SourceId, Span};
@@ -246,14 +246,14 @@ fn may_precede_index(wheel: &PackageInstall, requirement: &PackageInstall, knowl
         PackageVersion::Unresolved(_) => return false,
     };
     let PackageVersion::Exact(own) = &wheel.requirement.version else { return false };
-    let within = |version: &&str| range.admits(version);
+    let within = |version: &RowVersion| range.admits(version);
     let served = knowledge
         .served_torch_releases()
         .map(|row| row.version)
         .filter(|_| knowledge.has_variants(&requirement.requirement.name));
     let mut releases = knowledge.known_releases(&requirement.requirement.name).chain(served).filter(within);
     let public = own.without_local();
-    let newer = |release: &str| public.compare_text(release) == Some(Ordering::Less);
+    let newer = |release: RowVersion| public.compare_valid(release) == Some(Ordering::Less);
     own.local().is_some() && !releases.any(newer)
 }
 

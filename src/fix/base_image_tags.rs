@@ -262,7 +262,7 @@ fn unlisted_month(knowledge: Knowledge, repository: &str, tag: &str) -> Option<&
 fn framework_release(knowledge: Knowledge, repository: &str, tag: &str) -> Option<String> {
     let of_month = knowledge.base_family(repository).and_then(|family| knowledge.ngc_release(family, tag));
     match of_month {
-        Some(row) => row.torch.map(str::to_owned),
+        Some(row) => row.torch.map(ToString::to_string),
         None => tag.split(['-', '_']).next().map(|word| word.trim_start_matches('v').to_owned()),
     }
 }

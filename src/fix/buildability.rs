@@ -12,9 +12,7 @@ use crate::infer::variant_cuda;
 use crate::judge;
 use crate::judge::SubjectContent;
 use crate::model::fact::{Observations, ObservedArchList, ObservedBase};
-use crate::model::package::{
-    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion, range_contains,
-};
+use crate::model::package::{ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion};
 use crate::model::reference::ImageReference;
 use crate::text::source::{SourceId, Span};
 
@@ -219,7 +217,9 @@ fn violates_constraint(after: &Observations, one: &TargetPackage<'_>) -> bool {
             let local = text.local();
             text.public() != one.version || (local.is_some() && local != one.build)
         }
-        PackageVersion::Range(range) => !range.is_any() && range.contains_text(one.version) == Some(false),
+        PackageVersion::Range(range) => {
+            !range.is_any() && range.contains(&ExactVersion::from(one.version)) == Some(false)
+        }
         PackageVersion::Unresolved(_) => true,
     })
 }
@@ -364,12 +364,12 @@ fn has_conflicting_pin(
 ) -> bool {
     let of_platform = |arch: &str| case.platforms.iter().any(|platform| platform.split('/').nth(1) == Some(arch));
     let rows = case.knowledge().requirements_of(one.name.as_ref());
-    let rows = rows.filter(|row| row.version == one.version && !row.newest && !row.unasked);
+    let rows = rows.filter(|row| row.is_of_version(one.version) && !row.newest && !row.unasked);
     let mut requirements = rows.filter(|row| row.arch.is_none_or(of_platform));
     requirements.any(|row| {
         let goes = targets.iter().any(|one| one.name == row.package);
         let mut own = pinned_packages(after).filter(|(package, _)| !goes && package.requirement.name == row.package);
-        own.any(|(_, version)| range_contains(row.range, version.public()) == Some(false))
+        own.any(|(_, version)| row.range.contains(&version.without_local()) == Some(false))
     })
 }
 

@@ -4,8 +4,7 @@
 use crate::fix::PackageEdit;
 use crate::fix::fix_context::FixContext;
 use crate::infer::variant_cuda;
-use crate::knowledge::compare_natural;
-use crate::model::package::{ExactVersion, ObservedPackage, PackageManager, PackageVersion};
+use crate::model::package::{ObservedPackage, PackageManager, PackageVersion};
 
 /// Returns the packages whose bundled libraries do not fit a build, each with its next release that does. Packages
 /// without such a release are not changed.
@@ -21,12 +20,12 @@ pub(super) fn bundled_companions(case: &FixContext<'_>, build: Option<&str>) -> 
         }
         let rows = knowledge.bundled_variants().iter().filter(|row| row.distribution == package.requirement.name);
         let next =
-            rows.filter(|row| compare_natural(from, row.from).is_lt() && has(&package.requirement.name, row.from));
-        let to = next.map(|row| row.from).min_by(|one, other| compare_natural(one, other))?;
+            rows.filter(|row| text.compare(row.from).is_lt() && has(&package.requirement.name, row.from.as_str()));
+        let to = next.map(|row| row.from).min_by(|one, other| one.compare(other))?;
         Some(PackageEdit {
             name: package.requirement.name.clone(),
             from: Some(text.without_local()),
-            to: ExactVersion::from(to),
+            to: to.cloned(),
             build: None,
         })
     };

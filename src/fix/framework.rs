@@ -9,11 +9,10 @@ use crate::fix::versions::{
     is_build_selected_by_index, known_releases, nearest_releases, package_without_release, python_condition,
 };
 use crate::fix::{FixCandidate, PackageEdit, ProposedChange, bundled_libraries};
-use crate::knowledge::{Knowledge, TorchBuildRow, TorchRow, compare_natural};
+use crate::knowledge::{Knowledge, RowVersion, TorchBuildRow, TorchRow, compare_natural};
 use crate::model::fact::{CodeTargets, FactKey};
 use crate::model::package::{
-    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, VersionRange,
-    public_version,
+    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion,
 };
 use crate::report::kinds::{ChangeKind, FixSafety};
 
@@ -50,7 +49,7 @@ impl<'a> InstalledTorch<'a> {
         let name = case.knowledge().framework_with_variants()?.component;
         let Some(package) = last_pip_package(&case.seen, name) else { return Self::detect_by_code(case, name) };
         let row = match case.component_fact(FactKey::ComponentVersion, name) {
-            Some(version) => torch_release_row(case, public_version(&version))?,
+            Some(version) => torch_release_row(case, ExactVersion::from(version).public())?,
             None => newest_admitted_release(case, package)?,
         };
         let (pinned, local) = match &package.requirement.version {
@@ -78,14 +77,14 @@ impl<'a> InstalledTorch<'a> {
             !signatures.is_empty() && signatures.iter().all(all)
         };
         let builds = || case.knowledge().torch_builds().iter();
-        let newest = |one: &&TorchBuildRow, other: &&TorchBuildRow| compare_natural(one.version, other.version);
+        let newest = |one: &&TorchBuildRow, other: &&TorchBuildRow| one.version.compare(other.version);
         let build = builds().filter(same).max_by(newest).or_else(|| builds().filter(holds).max_by(newest))?;
         let has = Some(build.variant.to_owned());
         Some(Self {
             name,
             package: None,
             pinned: None,
-            row: case.knowledge().torch_release(build.version)?,
+            row: case.knowledge().torch_release(build.version.as_str())?,
             has,
             requested_build: None,
         })
@@ -107,13 +106,13 @@ impl<'a> InstalledTorch<'a> {
     /// Returns the change to a release and build, with the packages that have to change with it.
     fn build_change(&self, case: &FixContext<'_>, to: &TorchRow, build: Option<&str>) -> Option<ProposedChange> {
         let open = self.unpinned_command();
-        let keeps_release = open.is_none() && to.version == self.row.version;
+        let keeps_release = open.is_none() && to.info.row == self.row.info.row;
         let changed = if keeps_release { Vec::new() } else { companion_updates(case, self.name, to.version, open)? };
         Some(ProposedChange::Build {
             package: PackageEdit {
                 name: PackageName::python(self.name),
                 from: self.pinned.clone(),
-                to: ExactVersion::from(to.version),
+                to: to.version.cloned(),
                 build: build.map(str::to_owned),
             },
             old_build: self.requested_build.clone(),
@@ -141,7 +140,7 @@ fn newest_admitted_release(case: &FixContext<'_>, package: &ObservedPackage) -> 
     let out = |row: &&TorchRow| day.is_none_or(|day| row.released.is_some_and(|released| released <= day));
     let fits = |row: &&TorchRow| range.admits(row.version);
     let rows = case.knowledge().served_torch_releases().filter(out).filter(fits);
-    rows.max_by(|one, other| compare_natural(one.version, other.version))
+    rows.max_by(|one, other| one.version.compare(other.version))
 }
 
 /// Returns the CUDA builds of a release that exist for every architecture, the nearest to a given build first.
@@ -149,7 +148,10 @@ fn available_builds(case: &FixContext<'_>, row: &'static TorchRow, near: Option<
     let knowledge = case.knowledge();
     let there = |tag: &&str| {
         tag.starts_with("cu")
-            && case.archs.iter().all(|arch| arch == "amd64" || knowledge.torch_build(row.version, tag, arch).is_some())
+            && case
+                .archs
+                .iter()
+                .all(|arch| arch == "amd64" || knowledge.torch_build(row.version.as_str(), tag, arch).is_some())
     };
     let mut all: Vec<&'static str> = row.variants.iter().copied().filter(there).collect();
     all.sort_by(|one, other| compare_natural(one, other));
@@ -170,8 +172,8 @@ pub(super) fn framework_variant_candidates(case: &FixContext<'_>) -> Vec<FixCand
         .as_ref()
         .map(ExactVersion::as_str)
         .or(torch.package.is_none().then_some(""))
-        .unwrap_or(torch.row.version);
-    let safety = if now == torch.row.version { safety } else { FixSafety::Unsafe };
+        .unwrap_or(torch.row.version.as_str());
+    let safety = if now == torch.row.version.as_str() { safety } else { FixSafety::Unsafe };
     // A release of which only a neighbour is known may be for a Python that the neighbour has no wheel for.
     let version = torch.row.version;
     let Some(python) = python_condition(case, torch.package, version, version) else { return Vec::new() };
@@ -179,9 +181,9 @@ pub(super) fn framework_variant_candidates(case: &FixContext<'_>) -> Vec<FixCand
     let tags = available_builds(case, torch.row, torch.has.as_deref()).into_iter().filter(other);
     let pinned = tags.filter_map(|tag| {
         let version = torch.row.version;
-        let same = if now == version { "the same release" } else { "the nearest known release," };
+        let same = if now == version.as_str() { "the same release" } else { "the nearest known release," };
         let name = torch.name;
-        let build_suffix = describe_build(case, name, version, tag);
+        let build_suffix = describe_build(case, name, version.as_str(), tag);
         let title =
             format!("install {name}=={version}{build_suffix}, {same} for CUDA {}{python}", cuda_version_of_build(tag));
         let safety = safety.max(dependent_wheel_safety(case, &torch, Some(tag)));
@@ -310,11 +312,11 @@ fn torch_release_changes(
     most: usize,
 ) -> Vec<ReleaseChange> {
     let knowledge = case.knowledge();
-    let all: Vec<&str> = knowledge.served_torch_releases().map(|row| row.version).collect();
+    let all: Vec<RowVersion> = knowledge.served_torch_releases().map(|row| row.version).collect();
     // Releases whose companion packages are all known come before the others.
     let (mut found, mut lacking) = (Vec::new(), Vec::new());
     for version in nearest_releases(&all, torch.row.version).into_iter().skip(places.start).take(places.len()) {
-        let Some(row) = knowledge.torch_release(version) else { continue };
+        let Some(row) = knowledge.torch_release(version.as_str()) else { continue };
         let Some(python) = python_condition(case, torch.package, torch.row.version, version) else { continue };
         let default = torch.requested_build.is_none()
             && torch.package.is_none_or(|package| matches!(package.requirement.indexes, IndexSelection::Default));
@@ -324,18 +326,23 @@ fn torch_release_changes(
         let tags = default.then_some(None).into_iter().chain(named).take(most);
         for tag in tags {
             let name = torch.name;
-            let local = tag.map_or_else(String::new, |tag| describe_build(case, name, version, tag));
+            let local = tag.map_or_else(String::new, |tag| describe_build(case, name, version.as_str(), tag));
             let title = format!("install {name}=={version}{local}{python}");
-            let safety = release_step_safety(torch.row.version, version).max(dependent_wheel_safety(case, torch, tag));
+            let safety = release_step_safety(torch.row.version.as_str(), version.as_str())
+                .max(dependent_wheel_safety(case, torch, tag));
             let lacks = package_without_release(case, version, torch.unpinned_command(), tag);
-            let (title, safety) = match (find_wheel_for_other_release(case, torch, version), lacks) {
+            let (title, safety) = match (find_wheel_for_other_release(case, torch, version.as_str()), lacks) {
                 (Some(other), _) => (format!("{title}, and a build of {other} for it"), FixSafety::Manual),
                 (None, Some(other)) => (format!("{title}, and a release of {other} for it"), FixSafety::Manual),
                 (None, None) => (title, safety),
             };
             let list = if lacks.is_some() { &mut lacking } else { &mut found };
             let change = torch.build_change(case, row, tag);
-            list.extend(change.map(|change| (!are_neighbours(torch.row.version, version), title, safety, change)));
+            list.extend(
+                change.map(|change| {
+                    (!are_neighbours(torch.row.version.as_str(), version.as_str()), title, safety, change)
+                }),
+            );
         }
     }
     // What stands in an index is nearer than what is written by hand.
@@ -364,12 +371,12 @@ fn package_release_changes(
     if all.is_empty() || !(core || pins_torch(knowledge, &package.requirement.name, now)) {
         return Vec::new();
     }
-    let change = |(to, needs): (&str, String)| {
+    let change = |(to, needs): (RowVersion, String)| {
         let change = ProposedChange::Build {
             package: PackageEdit {
                 name: package.requirement.name.clone(),
                 from: Some(version.without_local()),
-                to: ExactVersion::from(to),
+                to: to.cloned(),
                 build: package.variant.clone(),
             },
             old_build: None,
@@ -377,17 +384,20 @@ fn package_release_changes(
             companions: Vec::new(),
         };
         (
-            !are_neighbours(now, to),
+            !are_neighbours(now, to.as_str()),
             format!("install {}=={to}{needs}", package.requirement.name),
-            release_step_safety(now, to),
+            release_step_safety(now, to.as_str()),
             change,
         )
     };
-    let there = |to: &'static str| Some((to, python_condition(case, Some(package), now, to)?));
-    let mut ranked = nearest_releases(&all, now);
+    let public = version.without_local();
+    let there = |to: RowVersion| Some((to, python_condition(case, Some(package), &public, to)?));
+    let mut ranked = nearest_releases(&all, &public);
     // Of what is further away, the other patches of each minor as well.
     if places.start > 0 {
-        let others: Vec<&str> = all.iter().copied().filter(|one| *one != now && !ranked.contains(one)).collect();
+        let is_ranked = |one: &RowVersion| ranked.iter().any(|other| one.is_same(other));
+        let others: Vec<RowVersion> =
+            all.iter().copied().filter(|one| !one.is_same(&public) && !is_ranked(one)).collect();
         ranked.extend(others.into_iter().rev());
     }
     ranked.into_iter().filter_map(there).skip(places.start).take(places.len()).map(change).collect()
@@ -401,7 +411,7 @@ fn component_of_distribution(knowledge: Knowledge, distribution: &str) -> Option
 /// Whether a release of a distribution pins the torch version.
 fn pins_torch(knowledge: Knowledge, distribution: &str, version: &str) -> bool {
     let mut rows = knowledge.torch_requirements_on_build_indexes(distribution);
-    rows.any(|row| row.version == version && !row.unasked && VersionRange::from(row.range).has_equality())
+    rows.any(|row| row.is_of_version(version) && !row.unasked && row.range.has_equality())
 }
 
 /// A build from its index: whether the release stays the same, the title, the safety and the change.
@@ -422,7 +432,7 @@ fn find_index_candidates(case: &FixContext<'_>, torch: &InstalledTorch<'_>) -> V
     let out = |row: &&TorchRow| day.is_none_or(|day| row.released.is_some_and(|released| released <= day));
     let fits = |row: &&TorchRow| range.admits(row.version);
     let mut rows: Vec<&'static TorchRow> = knowledge.served_torch_releases().filter(out).filter(fits).collect();
-    rows.sort_by(|one, other| compare_natural(other.version, one.version));
+    rows.sort_by(|one, other| other.version.compare(one.version));
     let mut newest: Vec<(&'static str, &'static TorchRow)> = Vec::new();
     for row in rows {
         for tag in available_builds(case, row, None) {
@@ -431,18 +441,20 @@ fn find_index_candidates(case: &FixContext<'_>, torch: &InstalledTorch<'_>) -> V
             }
         }
     }
-    newest.retain(|(tag, row)| from.as_deref() != Some(*tag) && are_neighbours(torch.row.version, row.version));
+    newest.retain(|(tag, row)| {
+        from.as_deref() != Some(*tag) && are_neighbours(torch.row.version.as_str(), row.version.as_str())
+    });
     newest.sort_by(|(one, _), (other, _)| compare_natural(other, one));
     let of_index = |(tag, row): (&'static str, &'static TorchRow)| {
         // The packages that are requested with it must be on that index, too.
         package_without_release(case, row.version, torch.unpinned_command(), Some(tag)).is_none().then_some(())?;
         let python = python_condition(case, Some(package), torch.row.version, row.version)?;
         let (name, version, cuda) = (torch.name, row.version, cuda_version_of_build(tag));
-        let same = version == torch.row.version;
+        let same = row.info.row == torch.row.info.row;
         let newest = if same { "which has the same release," } else { "whose newest release is" };
         let title = format!("install {name} from the index of {tag}, {newest} {version}, for CUDA {cuda}{python}");
         let safety = if same { torch.variant_safety(case) } else { FixSafety::Unsafe };
-        let safety = match find_wheel_for_other_release(case, torch, version) {
+        let safety = match find_wheel_for_other_release(case, torch, version.as_str()) {
             Some(_) => FixSafety::Manual,
             None => safety.max(dependent_wheel_safety(case, torch, Some(tag))),
         };

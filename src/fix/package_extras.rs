@@ -4,9 +4,11 @@ use crate::fix::fix_context::FixContext;
 use crate::fix::proposed_change::last_pip_package;
 use crate::fix::versions::may_have_wheel;
 use crate::fix::{FixCandidate, ProposedChange};
-use crate::knowledge::{FrameworkBuildRow, RequiredLibrariesRow, RequiresDistRow, compare_natural};
+use crate::knowledge::{
+    FrameworkBuildRow, ParsedText, RequiredLibrariesRow, RequiresDistRow, compare_natural, newest_framework_build,
+};
 use crate::model::outcome::Outcome;
-use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion, is_version_between};
+use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
 use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// The outcome of an image that lacks libraries.
@@ -26,14 +28,14 @@ pub(super) fn extra_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidat
         if dependency.command != package.command {
             continue;
         }
-        let now = build_for_extra(case, package, row.package).map(|build| build.version);
+        let now = build_for_extra(case, package, row.package).and_then(|build| build.version);
         let pinned = package.requirement.version.is_exact();
         let other = |(one, own_extra): &(&RequiresDistRow, &str)| {
-            let version = build_for_extra(case, package, one.package).map(|build| build.version);
+            let version = build_for_extra(case, package, one.package).and_then(|build| build.version);
             one.distribution == row.distribution
                 && one.package != row.package
                 && extra_without_digits(own_extra) == extra_without_digits(extra)
-                && version.is_some_and(|version| is_version_between(version, one.from, one.before))
+                && version.is_some_and(|version| one.applies_to(version))
         };
         let mut others: Vec<(&RequiresDistRow, &str)> = rows().filter(other).collect();
         others.sort_by(|(_, one), (_, other)| compare_natural(other, one));
@@ -51,7 +53,11 @@ pub(super) fn extra_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidat
                 kind: ChangeKind::FrameworkVariant,
                 step: found.len(),
                 title,
-                safety: if pinned || now == Some(then.version) { FixSafety::Safe } else { FixSafety::Unsafe },
+                safety: if pinned || now.map(ParsedText::as_str) == Some(then.version_text()) {
+                    FixSafety::Safe
+                } else {
+                    FixSafety::Unsafe
+                },
                 change: ProposedChange::Extra {
                     package: PackageName::python(name),
                     from: Some(PackageName::python(extra)),
@@ -88,7 +94,7 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
         }
         let PackageVersion::Exact(version) = &package.requirement.version else { continue };
         let version = version.without_local();
-        let rows = knowledge.gpu_dependencies_of(name).filter(|row| version.is_between(row.from, row.before));
+        let rows = knowledge.gpu_dependencies_of(name).filter(|row| row.applies_to(&version));
         let rows = rows.filter_map(|row| Some((row, row.extra?)));
         // Extras whose libraries are there already are asked for.
         let libraries = |(row, _): &(&RequiresDistRow, &str)| knowledge.library_wheel(row.package).is_some();
@@ -120,20 +126,22 @@ fn build_for_extra(
     brings: &str,
 ) -> Option<&'static FrameworkBuildRow> {
     let knowledge = case.knowledge();
-    let rows = knowledge.framework_releases().filter(|row| row.distribution == brings);
+    let rows = knowledge.framework_releases_of(brings);
     let python = case.python_version(package);
     let there = |row: &&FrameworkBuildRow| {
-        python.as_ref().is_none_or(|python| may_have_wheel(knowledge, brings, row.version, python))
+        python
+            .as_ref()
+            .is_none_or(|python| row.version.is_none_or(|version| may_have_wheel(knowledge, brings, version, python)))
     };
     let mut rows = rows.filter(there);
     match &package.requirement.version {
-        PackageVersion::Exact(version) => rows.find(|row| row.version == version.public()),
+        PackageVersion::Exact(version) => rows.find(|row| row.is_of_version(version.public())),
         PackageVersion::Range(range) => {
             let day = case.seen.as_of.or(case.settings.as_of);
             let out =
                 |row: &&FrameworkBuildRow| day.is_none_or(|day| row.released.is_some_and(|released| released <= day));
-            let fits = |row: &&FrameworkBuildRow| row.version.matches('.').count() >= 2 && range.admits(row.version);
-            rows.filter(out).filter(fits).max_by(|one, other| compare_natural(one.version, other.version))
+            let fits = |row: &&FrameworkBuildRow| row.is_full_release() && (range.is_any() || row.is_in_range(range));
+            newest_framework_build(rows.filter(out).filter(fits))
         }
         PackageVersion::Unresolved(_) => None,
     }

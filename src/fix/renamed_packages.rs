@@ -4,7 +4,7 @@ use crate::fix::fix_context::FixContext;
 use crate::fix::proposed_change::last_pip_package;
 use crate::fix::versions::may_have_wheel;
 use crate::fix::{FixCandidate, ProposedChange};
-use crate::knowledge::{FrameworkBuildRow, FrameworkRow, Knowledge, compare_natural};
+use crate::knowledge::{FrameworkBuildRow, FrameworkRow, Knowledge, RowVersion, compare_natural};
 use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
 use crate::report::kinds::{ChangeKind, FixSafety};
 
@@ -22,7 +22,10 @@ pub(super) fn renamed_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandid
         // Others that are built on it want the name that they ask for.
         let is_only_component = case.image.components.iter().filter(|one| one.name != row.component).count() == 0;
         for (other, build) in sibling_distributions(knowledge, row, version) {
-            let there = |python: String| may_have_wheel(knowledge, other.distribution, build.version, &python);
+            let there = |python: String| {
+                let has_wheel = |version: RowVersion| may_have_wheel(knowledge, other.distribution, version, &python);
+                build.version.is_none_or(has_wheel)
+            };
             let twice = last_pip_package(&case.seen, other.distribution).is_some();
             let Some(cuda) = build.cuda.filter(|_| !twice && python_satisfies(case, package, there)) else { continue };
             let name = other.distribution;
@@ -53,8 +56,8 @@ fn sibling_distributions(
     version: Option<&str>,
 ) -> Vec<(&'static FrameworkRow, &'static FrameworkBuildRow)> {
     let build = |name: &str| match version {
-        Some(version) => knowledge.framework_releases().find(|row| row.distribution == name && row.version == version),
-        None => knowledge.framework_build(name, "*"),
+        Some(version) => knowledge.framework_releases_of(name).find(|row| row.is_of_version(version)),
+        None => knowledge.framework_build_of_every_version(name),
     };
     let numbered = own.distribution.contains(|c: char| c.is_ascii_digit());
     let alike = |row: &&FrameworkRow| {

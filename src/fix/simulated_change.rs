@@ -158,5 +158,5 @@ pub(super) fn apply_to_observations(
 /// Whether some wheel of a build does not name the build in its version, so that only the index identifies it.
 fn is_build_missing_from_version(knowledge: Knowledge, package: &str, version: &str, build: &str) -> bool {
     let mut rows = knowledge.torch_builds().iter().filter(|_| knowledge.has_variants(package));
-    rows.any(|row| row.unnamed && (row.version, row.variant) == (version, build))
+    rows.any(|row| row.unnamed && (row.version.as_str(), row.variant) == (version, build))
 }

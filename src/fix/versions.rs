@@ -2,8 +2,8 @@
 
 use crate::fix::PackageEdit;
 use crate::fix::fix_context::FixContext;
-use crate::knowledge::{Knowledge, RequiresDistRow, TorchRow, compare_natural};
-use crate::model::package::{ExactVersion, ObservedPackage, PackageManager, PackageVersion, VersionRange};
+use crate::knowledge::{Knowledge, RequiresDistRow, RowVersion, TorchRow, compare_natural};
+use crate::model::package::{ExactVersion, ObservedPackage, PackageManager, PackageVersion};
 
 /// Returns the distance between two positions in a list; of two equally far, the later counts as nearer.
 pub(super) fn distance(at: usize, place: usize) -> usize {
@@ -34,32 +34,31 @@ pub(super) fn are_neighbours(one: &str, other: &str) -> bool {
 }
 
 /// Returns the other releases by distance: patches of the same minor first, then the last patch of each other minor.
-pub(super) fn nearest_releases<'a>(all: &[&'a str], now: &str) -> Vec<&'a str> {
-    let mut sorted: Vec<&'a str> = all.to_vec();
-    sorted.sort_by(|one, other| compare_natural(one, other));
-    sorted.dedup();
-    let mut minors: Vec<String> = sorted.iter().map(|version| minor_release(version)).collect();
+pub(super) fn nearest_releases(all: &[RowVersion], now: &ExactVersion) -> Vec<RowVersion> {
+    let minor = |version: &ExactVersion| minor_release(version.as_str());
+    let mut sorted: Vec<RowVersion> = all.to_vec();
+    sorted.sort_by(|one, other| one.compare(other));
+    sorted.dedup_by(|one, other| one.is_same(other));
+    let mut minors: Vec<String> = sorted.iter().map(|version| minor(version)).collect();
     minors.dedup();
-    let place = |version: &str| minors.iter().position(|one| *one == minor_release(version)).unwrap_or(0);
+    let place = |version: &ExactVersion| minors.iter().position(|one| *one == minor(version)).unwrap_or(0);
     let mine = place(now);
-    let patch = sorted.iter().position(|one| compare_natural(one, now).is_ge()).unwrap_or(0);
-    let mut ranked: Vec<((usize, usize), &'a str)> = sorted
+    let patch = sorted.iter().position(|one| one.compare(now).is_ge()).unwrap_or(0);
+    let mut ranked: Vec<((usize, usize), RowVersion)> = sorted
         .iter()
         .enumerate()
-        .filter(|(_, version)| **version != now)
+        .filter(|(_, version)| !version.is_same(now))
         .map(|(at, version)| {
             let own = place(version) == mine;
             let within = if own { distance(at, patch) } else { sorted.len() - at };
             ((distance(place(version), mine), within), *version)
         })
         .collect();
-    ranked.sort_unstable();
-    let mut found: Vec<&'a str> = Vec::new();
+    ranked.sort_by_key(|(distances, _)| *distances);
+    let mut found: Vec<RowVersion> = Vec::new();
     for (_, version) in ranked {
         // One patch stands for a minor of others.
-        if minor_release(version) == minor_release(now)
-            || !found.iter().any(|other| minor_release(other) == minor_release(version))
-        {
+        if minor(version) == minor(now) || !found.iter().any(|other| minor(other) == minor(version)) {
             found.push(version);
         }
     }
@@ -67,14 +66,13 @@ pub(super) fn nearest_releases<'a>(all: &[&'a str], now: &str) -> Vec<&'a str> {
 }
 
 /// Returns the releases of a distribution that the tables list individually.
-pub(super) fn known_releases(knowledge: Knowledge, distribution: &str) -> Vec<&'static str> {
-    let whole = |version: &str| version.matches('.').count() >= 2;
-    let builds = knowledge.framework_releases().filter(|row| row.distribution == distribution);
-    let pins = knowledge.torch_requirements_on_build_indexes(distribution);
-    let mut found: Vec<&'static str> =
-        builds.map(|row| row.version).chain(pins.map(|row| row.version)).filter(|version| whole(version)).collect();
-    found.sort_by(|one, other| compare_natural(one, other));
-    found.dedup();
+pub(super) fn known_releases(knowledge: Knowledge, distribution: &str) -> Vec<RowVersion> {
+    let is_full = |version: &RowVersion| version.as_str().matches('.').count() >= 2;
+    let builds = knowledge.framework_releases_of(distribution).filter_map(|row| row.version);
+    let pins = knowledge.torch_requirements_on_build_indexes(distribution).filter_map(|row| row.version);
+    let mut found: Vec<RowVersion> = builds.chain(pins).filter(is_full).collect();
+    found.sort_by(|one, other| one.compare(other));
+    found.dedup_by(|one, other| one.is_same(other));
     found
 }
 
@@ -93,8 +91,8 @@ enum RequiredPython<'a> {
 pub(super) fn python_condition(
     case: &FixContext<'_>,
     package: Option<&ObservedPackage>,
-    from: &str,
-    to: &str,
+    from: &ExactVersion,
+    to: &ExactVersion,
 ) -> Option<String> {
     let Some(package) = package else { return Some(String::new()) };
     let known = case.python_version(package);
@@ -109,10 +107,10 @@ pub(super) fn python_condition(
 fn wheel_condition(
     knowledge: Knowledge,
     distribution: &str,
-    (from, to): (&str, &str),
+    (from, to): (&ExactVersion, &ExactVersion),
     required_python: RequiredPython<'_>,
 ) -> Option<String> {
-    let has = |version: &str, python: &str| may_have_wheel(knowledge, distribution, version, python);
+    let has = |version: &ExactVersion, python: &str| may_have_wheel(knowledge, distribution, version, python);
     let pythons = || knowledge.torch_pythons().map(|row| row.python);
     let until = |newest: &str| pythons().filter(|python| compare_natural(python, newest).is_le()).collect::<Vec<_>>();
     let of_day = |newest: &str| until(newest).into_iter().rfind(|python| has(from, python));
@@ -123,7 +121,7 @@ fn wheel_condition(
         }
         RequiredPython::Newest(_) | RequiredPython::Unknown => {}
     }
-    let of = |version: &str| pythons().filter(|python| has(version, python)).collect::<Vec<_>>();
+    let of = |version: &ExactVersion| pythons().filter(|python| has(version, python)).collect::<Vec<_>>();
     let (before, after) = (of(from), of(to));
     if before.iter().all(|python| after.contains(python)) {
         return Some(String::new());
@@ -138,31 +136,26 @@ fn wheel_condition(
 }
 
 /// Whether the tables allow a wheel of a release for a Python.
-pub(super) fn may_have_wheel(knowledge: Knowledge, distribution: &str, version: &str, python: &str) -> bool {
-    let within = |first: &str, last: Option<&str>, version: &str| {
-        compare_natural(first, version).is_le() && last.is_none_or(|last| compare_natural(version, last).is_le())
-    };
-    let of_torch = |version: &str| {
-        let mut rows = knowledge.torch_pythons().filter(|row| row.python == python);
-        rows.any(|row| within(row.first, row.last, version))
-    };
+pub(super) fn may_have_wheel(knowledge: Knowledge, distribution: &str, version: &ExactVersion, python: &str) -> bool {
+    let of_torch =
+        |version: &ExactVersion| knowledge.torch_pythons().any(|row| row.python == python && row.contains(version));
     if knowledge.has_variants(distribution) {
         return of_torch(version);
     }
     let mut pins = knowledge.torch_requirements_on_build_indexes(distribution);
-    let pin = pins.find(|row| row.version == version).map(|row| VersionRange::from(row.range));
-    let pinned = pin.and_then(|pin| pin.pinned_version());
+    let pin = pins.find(|row| row.version.is_some_and(|own| own.is_same(version)));
+    let pinned = pin.and_then(|row| row.range.pinned_version());
     let mut rows = knowledge.complete_wheel_pythons_of(distribution).peekable();
     let is_listed = rows.peek().is_some();
-    let there = rows.any(|row| row.python == python && within(row.first, row.last, version));
-    (!is_listed || there) && pinned.is_none_or(|torch| of_torch(torch.as_str()))
+    let there = rows.any(|row| row.python == python && row.contains(version));
+    (!is_listed || there) && pinned.is_none_or(|torch| of_torch(&torch))
 }
 
 /// Returns the package versions that must change with torch; `None` where a pinned one has no known match.
 pub(super) fn companion_updates(
     case: &FixContext<'_>,
     torch: &str,
-    version: &str,
+    version: &ExactVersion,
     open: Option<u32>,
 ) -> Option<Vec<PackageEdit>> {
     let knowledge = case.knowledge();
@@ -173,26 +166,27 @@ pub(super) fn companion_updates(
         .iter()
         .filter(|one| one.requirement.manager == PackageManager::Pip && one.requirement.name != torch)
     {
-        if let MatchingRelease::Release(row) = matching_release(knowledge, package, version, open) {
-            let to = ExactVersion::from(row.version);
-            found.push(PackageEdit { name: package.requirement.name.clone(), from: None, to, build: None });
+        if let MatchingRelease::Release(release) = matching_release(knowledge, package, version, open) {
+            found.push(PackageEdit {
+                name: package.requirement.name.clone(),
+                from: None,
+                to: release.cloned(),
+                build: None,
+            });
         }
         let PackageVersion::Exact(text) = &package.requirement.version else { continue };
-        let from = text.public();
+        let from = text.without_local();
         let rows = || knowledge.torch_requirements_on_build_indexes(&package.requirement.name);
-        let Some(own) = rows().find(|row| row.version == from) else { continue };
-        if own.range.is_empty() || VersionRange::from(own.range).contains_text(version) == Some(true) {
+        let Some(own) = rows().find(|row| row.version.is_some_and(|own| own.is_same(&from))) else { continue };
+        if own.range.admits(version) {
             continue;
         }
-        let fits = |row: &&RequiresDistRow| {
-            let range = VersionRange::from(row.range);
-            row.version != "*" && range.has_equality() && range.contains_text(version) == Some(true)
-        };
-        let to = rows().filter(fits).max_by(|one, other| compare_natural(one.version, other.version))?.version;
+        let fits = |row: &&RequiresDistRow| row.range.has_equality() && row.range.contains(version) == Some(true);
+        let (to, _) = newest_row(rows().filter(fits))?;
         found.push(PackageEdit {
             name: package.requirement.name.clone(),
-            from: Some(text.without_local()),
-            to: ExactVersion::from(to),
+            from: Some(from),
+            to: to.cloned(),
             build: None,
         });
     }
@@ -203,7 +197,7 @@ pub(super) fn companion_updates(
 /// Returns an unpinned package of the torch command that has no known release for a torch version and build.
 pub(super) fn package_without_release<'a>(
     case: &'a FixContext<'_>,
-    version: &str,
+    version: &ExactVersion,
     open: Option<u32>,
     build: Option<&str>,
 ) -> Option<&'a str> {
@@ -219,16 +213,18 @@ pub(super) fn package_without_release<'a>(
 /// Whether the newest admitted release does not require torch itself, and exists for a build.
 fn newest_release_omits_torch(knowledge: Knowledge, package: &ObservedPackage, build: &str) -> bool {
     let PackageVersion::Range(range) = &package.requirement.version else { return false };
-    let admitted = |row: &&RequiresDistRow| range.admits(row.version);
-    let rows = knowledge
-        .torch_requirements_on_build_indexes(&package.requirement.name)
-        .filter(|row| row.version != "*")
-        .filter(admitted);
-    let Some(newest) = rows.max_by(|one, other| compare_natural(one.version, other.version)) else { return false };
-    let torch = VersionRange::from(newest.range).pinned_version();
+    let admitted = |row: &&RequiresDistRow| row.version.is_some_and(|version| range.admits(version));
+    let rows = knowledge.torch_requirements_on_build_indexes(&package.requirement.name).filter(admitted);
+    let Some((_, newest)) = newest_row(rows) else { return false };
+    let torch = newest.range.pinned_version();
     let torch = torch.and_then(|torch| knowledge.torch_release(torch.as_str()));
     let is_built = knowledge.is_built_with_torch(&package.requirement.name);
     is_built && newest.unasked && torch.is_some_and(|torch| torch.variants.contains(&build))
+}
+
+/// Returns the row of the newest release, without those for every version.
+fn newest_row(rows: impl Iterator<Item = &'static RequiresDistRow>) -> Option<(RowVersion, &'static RequiresDistRow)> {
+    rows.filter_map(|row| Some((row.version?, row))).max_by(|(one, _), (other, _)| one.compare(other))
 }
 
 /// The release of an unpinned package that matches a release of torch.
@@ -239,33 +235,32 @@ enum MatchingRelease {
     /// No matching release is known.
     Unknown,
     /// The newest matching release.
-    Release(&'static RequiresDistRow),
+    Release(RowVersion),
 }
 
 /// Returns the release of an unpinned package that matches a release of torch.
 fn matching_release(
     knowledge: Knowledge,
     package: &ObservedPackage,
-    version: &str,
+    version: &ExactVersion,
     open: Option<u32>,
 ) -> MatchingRelease {
     let PackageVersion::Range(range) = &package.requirement.version else { return MatchingRelease::Free };
     let mut rows = knowledge
         .torch_requirements_on_build_indexes(&package.requirement.name)
-        .filter(|row| row.version != "*")
+        .filter(|row| row.version.is_some())
         .peekable();
     if rows.peek().is_none() || open != Some(package.command) {
         return MatchingRelease::Free;
     }
     let fits = |row: &&RequiresDistRow| {
-        let admitted = range.admits(row.version);
+        let admitted = row.version.is_some_and(|version| range.admits(version));
         // What asks for any later one as well is of the day of the first.
-        let of_day = row.range.strip_prefix(">=").is_some_and(|first| minor_release(first) == minor_release(version));
-        let torch = VersionRange::from(row.range);
-        admitted && (torch.has_equality() || of_day) && torch.contains_text(version) == Some(true)
+        let first = row.range.as_str().strip_prefix(">=");
+        let of_day = first.is_some_and(|first| minor_release(first) == minor_release(version.as_str()));
+        admitted && (row.range.has_equality() || of_day) && row.range.contains(version) == Some(true)
     };
-    let newest = rows.filter(fits).max_by(|one, other| compare_natural(one.version, other.version));
-    newest.map_or(MatchingRelease::Unknown, MatchingRelease::Release)
+    newest_row(rows.filter(fits)).map_or(MatchingRelease::Unknown, |(version, _)| MatchingRelease::Release(version))
 }
 
 /// Returns the build of a release that the default index has for the platform.
@@ -292,18 +287,20 @@ pub(super) fn cuda_version_of_build(tag: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::knowledge::ParsedText;
 
     #[test]
     fn patch_releases_are_ordered_before_minor_releases_by_distance() {
-        let all = ["2.4.0", "2.4.1", "2.5.0", "2.5.1", "2.6.0", "2.7.0", "2.7.1"];
+        let all = ["2.4.0", "2.4.1", "2.5.0", "2.5.1", "2.6.0", "2.7.0", "2.7.1"].map(ParsedText::leak);
         for (now, expected) in [
             ("2.6.0", vec!["2.7.1", "2.5.1", "2.4.1"]),
             ("2.5.0", vec!["2.5.1", "2.6.0", "2.4.1", "2.7.1"]),
             ("2.4.1", vec!["2.4.0", "2.5.1", "2.6.0", "2.7.1"]),
         ] {
-            assert_eq!(nearest_releases(&all, now), expected, "{now}");
+            let nearest = nearest_releases(&all, &ExactVersion::from(now));
+            assert_eq!(nearest.into_iter().map(ParsedText::as_str).collect::<Vec<_>>(), expected, "{now}");
         }
-        assert_eq!(nearest_releases(&[], "1.0.0"), [""; 0]);
+        assert!(nearest_releases(&[], &ExactVersion::from("1.0.0")).is_empty());
     }
 
     #[test]
@@ -336,7 +333,8 @@ mod tests {
             ("vllm", "0.8.3", "3.15", false),
             ("cupy-cuda12x", "13.3.0", "3.11", true),
         ] {
-            assert_eq!(may_have_wheel(knowledge, name, version, python), expected, "{name} {version} {python}");
+            let may_have_wheel = may_have_wheel(knowledge, name, &ExactVersion::from(version), python);
+            assert_eq!(may_have_wheel, expected, "{name} {version} {python}");
         }
     }
 
@@ -367,7 +365,7 @@ mod tests {
             ("cupy-cuda12x", "13.4.0", "13.3.0", RequiredPython::Unknown, fits()),
         ] {
             assert_eq!(
-                wheel_condition(knowledge, name, (from, to), required_python),
+                wheel_condition(knowledge, name, (&ExactVersion::from(from), &ExactVersion::from(to)), required_python),
                 expected,
                 "{name} {from} {to} {required_python:?}"
             );

@@ -1,6 +1,5 @@
 //! Packages that are compiled for one torch release, in an image with another one.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use crate::cuda::CudaVersion;
@@ -8,12 +7,11 @@ use crate::infer::single_build_framework::{InferenceContext, variant_cuda};
 use crate::infer::torch_release::{ImageTorch, TorchInstall};
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::infer::unread_installs::explain_possibly_installed;
-use crate::knowledge::Knowledge;
+use crate::knowledge::{Knowledge, RequiresDistRow, RowRange};
 use crate::model::cause::Cause;
 use crate::model::fact::{Component, Derivation, Evidence, FactKey, Facts, InspectionDepth};
 use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionRange, compare_pep440_versions,
-    public_version,
+    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionRange,
 };
 
 /// Marks the CUDA of packages unknown whose torch is not the one they were compiled for: whether they load is
@@ -77,13 +75,15 @@ fn explain_torch_mismatch(
         return None;
     }
     let name = &package.requirement.name;
-    let compiled_range = compiled_torch_range(name, own.as_str(), image.knowledge);
+    let compiled_range = compiled_torch_range(name, own, image.knowledge);
     match compiled_range {
-        Some(range) if loads_with_torch(range, version) => explain_cuda_mismatch(package, own.as_str(), torch, image),
+        Some(range) if loads_with_torch(range, &ExactVersion::from(version.as_str())) => {
+            explain_cuda_mismatch(package, own.as_str(), torch, image)
+        }
         Some(range) => Some(Cause::CompiledForOtherTorch {
             name: name.as_str().into(),
             release: own.as_str().into(),
-            compiled_for: range.trim_start_matches('=').to_string().into(),
+            compiled_for: range.as_str().trim_start_matches('=').to_string().into(),
             torch: version.as_str().into(),
             range: range.to_string().into(),
         }),
@@ -128,33 +128,33 @@ fn explain_cuda_mismatch(
 }
 
 /// Returns the torch range that a release is compiled for, if the tables list it.
-fn compiled_torch_range(name: &str, version: &str, knowledge: Knowledge) -> Option<&'static str> {
-    let same = |other: &str| other == version || compare_pep440_versions(other, version).is_some_and(Ordering::is_eq);
-    let pinned = knowledge.torch_requirements_of(name).find(|row| row.version != "*" && same(row.version));
-    let pinned = pinned.map(|row| row.range).filter(|range| !range.is_empty());
-    pinned.or_else(|| knowledge.framework_build(name, version).and_then(|row| row.torch))
+fn compiled_torch_range(name: &str, version: &ExactVersion, knowledge: Knowledge) -> Option<RowRange> {
+    let is_row = |row: &&RequiresDistRow| row.version.is_some_and(|own| own.is_same(version));
+    let pinned = knowledge.torch_requirements_of(name).find(is_row).map(|row| row.range);
+    let built = || knowledge.framework_build(name, version.as_str()).and_then(|row| row.torch);
+    pinned.filter(|range| !range.is_any()).or_else(built)
 }
 
 /// Whether each release of a distribution is compiled for one torch release.
 pub(crate) fn is_compiled_for_torch(name: &str, knowledge: Knowledge) -> bool {
     let rides = knowledge.framework(name).is_some_and(|row| row.cuda_from.is_some());
-    let pinned = || knowledge.torch_requirements_of(name).any(|row| row.version != "*");
-    let built = || knowledge.framework_releases().any(|row| row.distribution == name && row.torch.is_some());
+    let pinned = || knowledge.torch_requirements_of(name).any(|row| row.version.is_some());
+    let built = || knowledge.framework_releases_of(name).any(|row| row.torch.is_some());
     rides && (pinned() || built())
 }
 
 /// Whether code for a torch range loads with a release: patch releases of one minor version are compatible.
-fn loads_with_torch(range: &str, version: &str) -> bool {
-    let minor = |text: &str| text.parse::<CudaVersion>().map(CudaVersion::release).ok();
-    let range = VersionRange::from(range);
-    let own = range.pinned_version().and_then(|own| minor(own.as_str()));
-    let same_minor = own.is_some() && own == minor(public_version(version));
-    same_minor || range.contains_text(version) != Some(false)
+fn loads_with_torch(range: &VersionRange, version: &ExactVersion) -> bool {
+    let minor = |version: &ExactVersion| version.public().parse::<CudaVersion>().map(CudaVersion::release).ok();
+    let own = range.pinned_version().and_then(|own| minor(&own));
+    let same_minor = own.is_some() && own == minor(version);
+    same_minor || range.contains(version) != Some(false)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::knowledge::ParsedText;
 
     #[test]
     fn only_patches_of_one_minor_are_compatible() {
@@ -168,7 +168,8 @@ mod tests {
             (">=2.10", "2.14.1", true),
             (">=2.10", "2.6.0", false),
         ] {
-            assert_eq!(loads_with_torch(range, version), expected, "{range} {version}");
+            let loads = loads_with_torch(&VersionRange::from(range), &ExactVersion::from(version));
+            assert_eq!(loads, expected, "{range} {version}");
         }
     }
 
@@ -183,7 +184,8 @@ mod tests {
             ("sgl-kernel", "0.3.20", None),
             ("numpy", "2.0.0", None),
         ] {
-            assert_eq!(compiled_torch_range(name, version, knowledge), expected, "{name} {version}");
+            let range = compiled_torch_range(name, &ExactVersion::from(version), knowledge);
+            assert_eq!(range.map(ParsedText::as_str), expected, "{name} {version}");
         }
         for (name, expected) in [("vllm", true), ("sgl-kernel", true), ("bitsandbytes", false), ("torchvision", false)]
         {

@@ -64,7 +64,7 @@ fn package_components(facts: &mut Facts, image: InferenceContext<'_>) -> Vec<Com
     let of_variants = knowledge.framework_with_variants();
     if let (Some((version, row)), Some(framework)) = (build.torch, of_variants) {
         let from: Vec<FactId> = build.fact.into_iter().collect();
-        let component = component_in_base_image(facts, framework, version, row, build, &from, arch, knowledge);
+        let component = component_in_base_image(facts, framework, version.as_str(), row, build, &from, arch, knowledge);
         found.insert(framework.component, component);
     }
     let torch = torch::resolve_torch(seen, build, arch, as_of, knowledge);

@@ -1,13 +1,12 @@
 //! Constraint files, and the requirements that the packages of one command have of one another, applied to version
 //! ranges.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 
 use crate::infer::python_version::python_of_package;
-use crate::knowledge::{Knowledge, RequiresDistRow};
+use crate::knowledge::{Knowledge, RequiresDistRow, RowVersion};
 use crate::model::cause::Cause;
 use crate::model::fact::{
     Derivation, Evidence, FactId, FactKey, InspectionDepth, Observations, PrintedValue, ValueState,
@@ -130,10 +129,10 @@ fn derived_torch_constraints(seen: &Observations, knowledge: Knowledge) -> Vec<O
         let PackageVersion::Exact(version) = &bound.requirement.version else { return None };
         let public = version.without_local();
         let mut rows = knowledge.torch_requirements_of(&bound.requirement.name);
-        let row = rows.find(|row| !row.unasked && public.compare_text(row.version) == Some(Ordering::Equal))?;
-        let version = match row.range.strip_prefix("==") {
-            Some(exact) if !exact.contains([',', '*']) => PackageVersion::exact(exact),
-            _ => PackageVersion::range(row.range),
+        let row = rows.find(|row| !row.unasked && row.version.is_some_and(|own| own.is_same(&public)))?;
+        let version = match row.range.only_version() {
+            Some(version) => PackageVersion::Exact(version),
+            None => PackageVersion::Range(row.range.cloned()),
         };
         let mut on_framework = bound.clone();
         on_framework.requirement.name = PackageName::python(framework?);
@@ -155,7 +154,7 @@ fn packages_without_newest_release(seen: &Observations, knowledge: Knowledge) ->
     let news = |(at, package): (usize, &ObservedPackage)| {
         let PackageVersion::Range(range) = &package.requirement.version else { return None };
         let row = requirement_rows(&package.requirement.name, knowledge).next()?;
-        let newest = range.contains_text(row.version) == Some(true)
+        let newest = row.version.is_some_and(|version| range.contains(version) == Some(true))
             && matches!(package.requirement.indexes, IndexSelection::Default);
         if !newest || package.requirement.no_deps || !newest_release_supports_python(package, seen, knowledge) {
             return None;
@@ -173,12 +172,12 @@ fn packages_without_newest_release(seen: &Observations, knowledge: Knowledge) ->
                 };
                 let older = || Cause::OlderRelease {
                     package: row.distribution.to_string().into(),
-                    version: row.version.to_string().into(),
+                    version: row.version_text().into(),
                     requirement: row.package.to_string().into(),
                     range: row.range.to_string().into(),
                     restriction: own.as_str().into(),
                 };
-                let conflicts = !ranges_may_overlap(&own, &VersionRange::from(row.range));
+                let conflicts = !ranges_may_overlap(&own, row.range);
                 conflicts.then(|| (other, other.conditional.clone().unwrap_or_else(older)))
             });
         let (other, why) = against.next()?;
@@ -198,8 +197,8 @@ fn newest_release_supports_python(package: &ObservedPackage, seen: &Observations
     let of_framework = knowledge.torch_pythons().filter(|_| knowledge.has_variants(&package.requirement.name));
     let mut ends = of_framework.filter(|row| row.python == python).map(|row| row.last);
     let own = knowledge.complete_wheel_pythons_of(&package.requirement.name).filter(|row| row.python == python);
-    let own: Vec<Option<&str>> = own.map(|row| row.last).collect();
-    ends.all(|last| last.is_none()) && (own.is_empty() || own.contains(&None))
+    let own: Vec<Option<RowVersion>> = own.map(|row| row.last).collect();
+    ends.all(|last| last.is_none()) && (own.is_empty() || own.iter().any(Option::is_none))
 }
 
 /// Whether some version may lie in both of two ranges; an invalid range may contain any.

@@ -162,8 +162,8 @@ fn version_of_dependency(
             return Some(PackageVersion::exact(format!("{version}+{local}")));
         }
         (Some(_), _) => return None,
-        (None, SelectedRelease::This(_) | SelectedRelease::Newest(_)) if !row.range.is_empty() => {
-            return Some(PackageVersion::range(row.range));
+        (None, SelectedRelease::This(_) | SelectedRelease::Newest(_)) if !row.range.is_any() => {
+            return Some(PackageVersion::Range(row.range.cloned()));
         }
         (None, _) if !row.same => return Some(PackageVersion::any()),
         (None, _) => {}
@@ -234,9 +234,7 @@ fn selected_release(
 /// extra.
 fn is_row_applicable(row: &RequiresDistRow, release: &SelectedRelease, knowledge: Knowledge) -> bool {
     match release {
-        SelectedRelease::This(version) | SelectedRelease::Newest(Some(version)) => {
-            version.is_between(row.from, row.before)
-        }
+        SelectedRelease::This(version) | SelectedRelease::Newest(Some(version)) => row.applies_to(version),
         SelectedRelease::Newest(None) => row.before.is_none(),
         SelectedRelease::Unknown => {
             let mut others = knowledge.gpu_dependencies_of(row.distribution).filter(|other| other.extra == row.extra);

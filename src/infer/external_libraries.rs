@@ -4,7 +4,7 @@ use crate::cuda::CudaVersion;
 use crate::infer::release_version::release_version;
 use crate::knowledge::{Knowledge, RequiredLibrariesRow, RowInfo};
 use crate::model::fact::{EnvFacts, FileKind, Observations, ValueState};
-use crate::model::package::{ObservedPackage, PackageVersion, VersionRange};
+use crate::model::package::{ExactVersion, ObservedPackage, PackageVersion, VersionRange};
 
 /// The libraries, by soname, that a wheel requires from outside.
 pub(super) struct ExternalLibraries {
@@ -59,14 +59,14 @@ fn external_libraries_of_range(name: &str, range: &VersionRange, knowledge: Know
         return None;
     }
     let rows = || knowledge.required_libraries().iter().filter(|row| row.distribution == name);
-    let inside = |version: &CudaVersion| range.contains_text(&version.to_string()) == Some(true);
+    let inside = |version: &CudaVersion| range.contains(&ExactVersion::from(version.to_string())) == Some(true);
     let first = rows().map(|row| row.from).min()?;
     let last = rows().map(|row| row.from).max()?;
     if VersionRange::below(&format!("{first}.dev0")).overlaps(range) != Some(false) {
         return None;
     }
-    let releases = knowledge.framework_releases().filter(|row| row.distribution == name);
-    let releases = releases.filter_map(|row| row.version.parse().ok());
+    let releases = knowledge.framework_releases_of(name);
+    let releases = releases.filter_map(|row| row.version?.as_str().parse().ok());
     // Where one row ends another has to begin.
     let bounds = rows().flat_map(|row| [Some(row.from), row.before.filter(|before| *before < last)]).flatten();
     let mut versions: Vec<CudaVersion> = releases.chain(bounds).filter(inside).collect();

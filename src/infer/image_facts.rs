@@ -77,7 +77,7 @@ fn with_base_packages(seen: &Observations, build: &BaseBuild, arch: &str) -> Opt
     let base_packages = remaining.map(|(name, version)| {
         let version = match &foreign {
             Some(why) => PackageVersion::Unresolved(why.clone()),
-            None => PackageVersion::exact(*version),
+            None => PackageVersion::Exact(version.cloned()),
         };
         ObservedPackage::new(PackageManager::Pip, PackageName::python(name), version, fact)
     });

@@ -8,7 +8,7 @@ use crate::knowledge::{Knowledge, RequiredLibrariesRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{FactKey, Facts, InspectionDepth, Observations, PrintedValue, ValueState};
 use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageVersion, RemovedPackage, public_version,
+    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion, RemovedPackage,
 };
 
 /// The architecture for which the tables list builds of a project's dedicated index.
@@ -162,7 +162,7 @@ fn is_component_version_from(facts: &Facts, package: &ObservedPackage, knowledge
         |key: FactKey, of: Option<&str>| key == FactKey::ComponentVersion && of == Some(framework.component);
     let version_fact = facts.iter().filter(|(_, entry)| is_version(entry.key, entry.subject.as_deref())).last();
     version_fact.is_some_and(
-        |(_, entry)| matches!(&entry.state, ValueState::Known(PrintedValue::Text(version)) if public_version(version) == own.public()),
+        |(_, entry)| matches!(&entry.state, ValueState::Known(PrintedValue::Text(version)) if ExactVersion::from(version.as_str()).public() == own.public()),
     )
 }
 

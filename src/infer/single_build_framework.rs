@@ -1,20 +1,20 @@
 //! A framework with one build per version: its version, CUDA runtime and GPU code.
 
-use std::cmp::Ordering;
-
 use jiff::civil::Date;
 
 use crate::cuda::{CodeTarget, CudaVersion};
 use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::infer::unread_installs::explain_possibly_installed;
-use crate::knowledge::{FrameworkBuildRow, FrameworkImageRow, FrameworkRow, Knowledge, RowInfo};
+use crate::knowledge::{
+    FrameworkBuildRow, FrameworkImageRow, FrameworkRow, Knowledge, RowInfo, newest_framework_build,
+};
 use crate::model::cause::Cause;
 use crate::model::fact::{
     CodeTargets, Component, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode,
     InspectionDepth, Observations, PrintedValue, TypedFact, ValueState,
 };
-use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion, compare_pep440_versions};
+use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
 
 /// The architecture whose wheels have separate rows.
 const ARM64: &str = "arm64";
@@ -225,12 +225,12 @@ fn component_of_any_version(
         let evidence = |row| Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(row) };
         let cuda = row.cuda.map_or(ValueState::Unknown(why.clone()), ValueState::Known);
         component.cuda = facts.add_typed(FactKey::ComponentCuda, Some(&component.name), cuda, evidence(&row.info));
-        if let Some((container, row)) = code_for_architecture(row, row.version, image) {
+        if let Some((container, row)) = code_for_architecture(row, row.version_text(), image) {
             let code = ValueState::Known(GpuCode::from(container));
             component.code = facts.add_typed(FactKey::ComponentCode, Some(&component.name), code, evidence(row));
         }
     } else if package.requirement.manager != PackageManager::Conda
-        && let Some(row) = knowledge.framework_build(&package.requirement.name, "*").filter(|_| !absent)
+        && let Some(row) = knowledge.framework_build_of_every_version(&package.requirement.name).filter(|_| !absent)
         && let Some(cuda) = row.cuda
     {
         let evidence = Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(&row.info) };
@@ -244,26 +244,22 @@ fn component_of_any_version(
 fn common_release_row(package: &ObservedPackage, knowledge: Knowledge) -> Option<&'static FrameworkBuildRow> {
     let PackageVersion::Range(range) = &package.requirement.version else { return None };
     let ends = range.is_bounded_above() && !range.names_build();
-    let rows =
-        knowledge.framework_releases().filter(|row| row.distribution == package.requirement.name && row.version != "*");
-    let within: Vec<_> = rows.filter(|row| range.contains_text(row.version) == Some(true)).collect();
+    let rows = knowledge.framework_releases_of(&package.requirement.name);
+    let within: Vec<_> = rows.filter(|row| row.is_in_range(range)).collect();
     let first = within.first().filter(|row| ends && row.cuda.is_some() && row.code_known)?;
     let same = |row: &&FrameworkBuildRow| {
         (row.cuda, row.code_known, row.sass, row.ptx) == (first.cuda, first.code_known, first.sass, first.ptx)
     };
-    let newest = within
-        .iter()
-        .copied()
-        .max_by(|one, other| compare_pep440_versions(one.version, other.version).unwrap_or(Ordering::Equal));
-    newest
+    newest_framework_build(within.iter().copied())
         .filter(|_| package.requirement.manager == PackageManager::Pip && within.iter().copied().all(|row| same(&row)))
 }
 
 /// Explains why a package is unknown on a date when no allowed release was released yet.
 fn explain_unreleased(package: &ObservedPackage, day: Date, knowledge: Knowledge) -> Option<Cause> {
     let PackageVersion::Range(range) = &package.requirement.version else { return None };
-    let rows = knowledge.framework_releases().filter(|row| row.distribution == package.requirement.name);
-    let mut days = rows.filter(|row| range.admits(row.version)).filter_map(|row| row.released).peekable();
+    let rows = knowledge.framework_releases_of(&package.requirement.name);
+    let mut days =
+        rows.filter(|row| range.is_any() || row.is_in_range(range)).filter_map(|row| row.released).peekable();
     days.peek()?;
     days.all(|released| released > day)
         .then(|| Cause::NoReleaseOnDate { package: package.requirement.name.to_string(), day: day.to_string() })
@@ -345,7 +341,8 @@ fn component_from_build_row(
     // What holds for every version need not hold for one that came later, unless the name itself says it.
     let newer = knowledge.is_newer_framework(&package.requirement.name, version)
         && knowledge.cuda_of_name(&package.requirement.name).is_none();
-    let row = knowledge.framework_build(&package.requirement.name, version).filter(|row| !newer || row.version != "*");
+    let row =
+        knowledge.framework_build(&package.requirement.name, version).filter(|row| !newer || row.version.is_some());
     // The tables list builds of wheels; a build of conda may be for another CUDA, or for none.
     let of_conda = package.requirement.manager == PackageManager::Conda;
     let row = row.filter(|_| !of_conda);

@@ -20,8 +20,7 @@ use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{InspectionDepth, Observations};
 use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionRange, compare_pep440_versions,
-    public_version,
+    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionRange,
 };
 
 impl TorchInstall<'_> {
@@ -37,25 +36,28 @@ impl TorchInstall<'_> {
 
     /// Returns its version as installers compare it, with the local part of its wheel, and `true` if the local part is
     /// known; `None` for an unknown version. Packages of conda have no local part.
-    pub(super) fn full_version(&self, day: TorchContext<'_>) -> Option<(String, bool)> {
+    pub(super) fn full_version(&self, day: TorchContext<'_>) -> Option<(ExactVersion, bool)> {
         let version = self.version.as_ref().ok()?;
         if self.package.requirement.manager == PackageManager::Conda {
             // Other channels than that of torch add a build number: `2.3.1.post300`.
             let own = |channel: &str| day.knowledge.conda_variants().iter().any(|row| row.channel == Some(channel));
-            return Some((version.clone(), matches!(self.maker, TorchBuilder::Channel(channel) if own(channel))));
+            return Some((
+                ExactVersion::from(version.as_str()),
+                matches!(self.maker, TorchBuilder::Channel(channel) if own(channel)),
+            ));
         }
         let own = is_torch_package(self.package, day.knowledge) && self.deciding_fact.is_none();
         let variant = match (&self.package.requirement.version, &self.variant) {
-            (PackageVersion::Exact(text), _) if own && text.local().is_some() => return Some((text.to_string(), true)),
+            (PackageVersion::Exact(text), _) if own && text.local().is_some() => return Some((text.clone(), true)),
             (PackageVersion::Exact(text), Err(why)) if own && why.address_outside_index().is_some() => {
-                return Some((text.to_string(), true));
+                return Some((text.clone(), true));
             }
-            (_, Err(_)) => return Some((version.clone(), false)),
+            (_, Err(_)) => return Some((ExactVersion::from(version.as_str()), false)),
             (_, Ok(variant)) => variant.as_ref(),
         };
         let named = |tag: &&String| !day.knowledge.is_unnamed_torch_build(version, tag, day.arch);
         let local = variant.filter(named);
-        Some((local.map_or_else(|| version.clone(), |tag| format!("{version}+{tag}")), true))
+        Some((ExactVersion::from(local.map_or_else(|| version.clone(), |tag| format!("{version}+{tag}"))), true))
     }
 
     /// Returns what is installed after an upgrade that offers this torch, where the installed one satisfies the
@@ -64,15 +66,15 @@ impl TorchInstall<'_> {
     fn or_as_new(self, current_torch: &ImageTorch<'_>, build: &BaseBuild, day: TorchContext<'_>) -> Option<Self> {
         let installed = match current_torch {
             ImageTorch::None => None,
-            ImageTorch::Base => build.torch.map(|(version, _)| (version.to_owned(), false)),
+            ImageTorch::Base => build.torch.map(|(version, _)| (version.cloned(), false)),
             ImageTorch::Installed(installed) => installed.full_version(day),
         };
         let both = installed.zip(self.full_version(day));
         let Some(((installed, complete), (offered, offer_complete))) = both else { return Some(self) };
-        let public = compare_pep440_versions(public_version(&installed), public_version(&offered));
-        let whole = compare_pep440_versions(&installed, &offered).filter(|_| complete && offer_complete);
+        let public = installed.without_local().compare_valid(&offered.without_local());
+        let whole = installed.compare_valid(&offered).filter(|_| complete && offer_complete);
         let of_conda = matches!(current_torch, ImageTorch::Installed(torch) if torch.package.requirement.manager == PackageManager::Conda);
-        let plain_offer = offer_complete && !offered.contains('+') && (complete || !of_conda);
+        let plain_offer = offer_complete && offered.local().is_none() && (complete || !of_conda);
         let Some(public) = public else { return Some(self) };
         if public.is_gt() || public.is_eq() && (plain_offer || whole.is_some_and(Ordering::is_ge)) {
             return None;
@@ -155,7 +157,7 @@ impl TorchInstall<'_> {
         let of_same = (&other.package.requirement.indexes, &other.package.variant)
             == (&self.package.requirement.indexes, &self.package.variant);
         let replaced = match &other.package.requirement.version {
-            PackageVersion::Exact(version) => is_in_all_ranges(ranges, version.as_str()) == Some(false),
+            PackageVersion::Exact(version) => is_in_all_ranges(ranges, version) == Some(false),
             PackageVersion::Range(_) | PackageVersion::Unresolved(_) => false,
         };
         if !of_same && !replaced && !is_about_unread_base(why) {
@@ -314,7 +316,7 @@ fn apply_command<'a>(
     let older = find_possibly_older_requirement(&pins, &ranges, current_torch, build, day);
     for (_, pin) in &pins {
         match pin {
-            Ok(ask) => ranges.push(VersionRange::from(ask.range)),
+            Ok(ask) => ranges.push(ask.range.clone()),
             Err(why) if !exact => unknown_cause = unknown_cause.or_else(|| Some(why.clone())),
             Err(_) => {}
         }
@@ -393,12 +395,12 @@ fn explain_impossible_pin(
         return None;
     }
     let name = required_distribution(package, day.knowledge).to_owned();
-    let version = version.public().to_owned();
-    let row = day.knowledge.torch_release(&version)?;
+    let version = version.without_local();
+    let row = day.knowledge.torch_release(version.as_str())?;
     if let Some(python) =
         python.filter(|python| day.catalog(Some(python), &package.requirement.indexes).lacks_wheel(row))
     {
-        return Some(Cause::ReleaseWithoutWheel { name, version, python: python.to_owned() });
+        return Some(Cause::ReleaseWithoutWheel { name, version: version.to_string(), python: python.to_owned() });
     }
     if !checks_requirements(package.command, seen, python) {
         return None;
@@ -406,14 +408,13 @@ fn explain_impossible_pin(
     let certain = requirements.iter().filter(|(other, _)| other.conditional.is_none());
     let mut least = certain.filter_map(|(other, requirement)| Some((other, requirement.as_ref().ok()?.least)));
     // A requirement on a build of one index is one on its release.
-    let is_violated =
-        |range: &str| split_range_and_build(&VersionRange::from(range)).0.contains_text(&version) == Some(false);
+    let is_violated = |range: &VersionRange| split_range_and_build(range).0.contains(&version) == Some(false);
     let (other, range) = least.find(|(_, least)| is_violated(least))?;
     let other = match &other.requirement.version {
         PackageVersion::Exact(version) => format!("{} {version}", other.requirement.name),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => other.requirement.name.to_string(),
     };
-    Some(Cause::ConflictingPins { name, version, package: other, range: range.to_owned() })
+    Some(Cause::ConflictingPins { name, version: version.to_string(), package: other, range: range.to_string() })
 }
 
 /// The first minor version of Python 3 whose pip refuses conflicting requirements: both 3.9 and pip 20.3 are from the end
@@ -487,7 +488,7 @@ fn find_possibly_older_requirement<'a>(
     day: TorchContext<'_>,
 ) -> Option<&'a ObservedPackage> {
     let (older, _) = pins.iter().find(|(_, pin)| matches!(pin, Ok(ask) if ask.least != ask.range))?;
-    let asks = pins.iter().filter_map(|(_, pin)| Some(VersionRange::from(pin.as_ref().ok()?.least)));
+    let asks = pins.iter().filter_map(|(_, pin)| Some(pin.as_ref().ok()?.least.clone()));
     satisfies_ranges(current_torch, build, &ranges.iter().cloned().chain(asks).collect::<Vec<_>>(), day)
         .then_some(*older)
 }
@@ -515,13 +516,13 @@ fn satisfies_ranges(
     ranges: &[VersionRange],
     day: TorchContext<'_>,
 ) -> bool {
-    let will_do = |version: &str| is_in_all_ranges(ranges, version) == Some(true);
+    let will_do = |version: &ExactVersion| is_in_all_ranges(ranges, version) == Some(true);
     match current_torch {
         ImageTorch::None => false,
         ImageTorch::Base => match build.torch {
             Some((version, _)) => will_do(version),
             None => build.torch_bounds.is_some_and(|[from, to]| {
-                let possible = VersionRange::between(from, to);
+                let possible = VersionRange::between(from.map(|own| &**own), to.map(|own| &**own));
                 ranges.iter().all(|range| possible.is_subset_of(range))
             }),
         },
@@ -643,10 +644,10 @@ fn select_imported_torch<'a>(
         (Some(build), Some(one), Some(other)) => {
             // Where the build of conda has no other PTX than the wheel, both end alike.
             let of_conda = match conda.maker {
-                TorchBuilder::Channel(channel) => day.knowledge.conda_build(channel, other.version, build),
+                TorchBuilder::Channel(channel) => day.knowledge.conda_build(channel, other.version.as_str(), build),
                 _ => None,
             };
-            let wheel = day.knowledge.torch_build(other.version, build, day.arch);
+            let wheel = day.knowledge.torch_build(other.version.as_str(), build, day.arch);
             let alike = of_conda.zip(wheel).is_some_and(|(conda, wheel)| conda.ptx == wheel.ptx);
             let maker = if alike { TorchBuilder::Wheel } else { TorchBuilder::Unknown };
             TorchInstall { variant: Ok(Some(build.to_owned())), candidates: vec![one, other], maker, ..unknown }
@@ -677,9 +678,6 @@ fn complete_version(version: &str, knowledge: Knowledge) -> String {
         return version.to_owned();
     }
     let range = VersionRange::from(format!("=={version}.*"));
-    releases()
-        .filter(|row| range.contains_text(row.version) == Some(true))
-        .last()
-        .map_or(version, |row| row.version)
-        .to_owned()
+    let newest = releases().filter(|row| range.contains(row.version) == Some(true)).last();
+    newest.map_or(version, |row| row.version.as_str()).to_owned()
 }

@@ -1,20 +1,18 @@
 //! The component of torch: its version, build, CUDA runtime and GPU code; of a version range, what all releases that it
 //! may be have in common.
 
-use std::cmp::Ordering;
-
 use crate::cuda::CudaVersion;
 use crate::infer::base::BaseBuild;
 use crate::infer::single_build_framework::{code_wording, known_text, unknown_component, unlisted_code, variant_cuda};
-use crate::infer::torch_release::{TorchBuilder, TorchInstall, select_version};
+use crate::infer::torch_release::{TorchBuilder, TorchInstall};
 use crate::infer::unknown_fact::add_unknown_fact;
-use crate::knowledge::{FrameworkRow, Knowledge, RowInfo, TorchBuildRow, TorchRow};
+use crate::knowledge::{FrameworkRow, Knowledge, ParsedText, RowInfo, TorchBuildRow, TorchRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{
     CodeTargets, Component, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode, PrintedValue,
     TypedFact, ValueState,
 };
-use crate::model::package::{ObservedPackage, compare_pep440_versions};
+use crate::model::package::ObservedPackage;
 
 /// Returns the component of a framework in the base image.
 #[expect(clippy::too_many_arguments, reason = "one call site; the arguments are what the tables are asked with")]
@@ -203,8 +201,9 @@ fn component_from_candidates(
                 Some(tag) => Some(tag.as_str()).filter(|tag| there(tag)),
                 None => default,
             }?;
-            let code =
-                knowledge.torch_build(release.version, variant, arch).filter(|_| install.maker == TorchBuilder::Wheel);
+            let code = knowledge
+                .torch_build(release.version.as_str(), variant, arch)
+                .filter(|_| install.maker == TorchBuilder::Wheel);
             Some(TorchCandidate { release, variant: variant.to_owned(), code })
         })
         .collect();
@@ -246,9 +245,7 @@ fn components_per_candidate_kind(
 ) -> Vec<Component> {
     let kind = |one: &TorchCandidate| (variant_cuda(&one.variant), one.code.map(|code| (code.sass, code.ptx)));
     let mut sorted: Vec<&TorchCandidate> = all.iter().collect();
-    sorted.sort_by(|one, other| {
-        compare_pep440_versions(other.release.version, one.release.version).unwrap_or(Ordering::Equal)
-    });
+    sorted.sort_by(|one, other| other.release.version.compare(one.release.version));
     let mut kinds: Vec<&TorchCandidate> = Vec::new();
     for one in sorted {
         if !kinds.iter().any(|other| kind(other) == kind(one)) {
@@ -258,7 +255,7 @@ fn components_per_candidate_kind(
     let decided = kinds.iter().filter(|_| kinds.len() > 1).map(|one| {
         let version = one.release.version;
         let row = Some(&one.release.info);
-        let known = TorchInstall { version: Ok(version.to_owned()), row, candidates: Vec::new(), ..install.clone() };
+        let known = TorchInstall { version: Ok(version.to_string()), row, candidates: Vec::new(), ..install.clone() };
         let release = Some(format!("{} {version}", framework.component));
         Component { release, ..component_of_torch_install(facts, framework, &known, arch, knowledge) }
     });
@@ -285,22 +282,18 @@ fn add_common_cuda_fact(
         ),
         [Some(cuda)] => facts.add_typed(FactKey::ComponentCuda, Some(name), ValueState::Known(*cuda), evidence),
         _ => {
-            let (oldest, newest) = (extreme_version(all, Ordering::Less), extreme_version(all, Ordering::Greater));
+            let versions = || all.iter().map(|one| one.release.version);
+            let oldest = versions().min_by(|one, other| one.compare(other));
+            let newest = versions().max_by(|one, other| one.compare(other));
             let why = Cause::SeveralCandidates {
                 because: Box::new(why.clone()),
                 name: name.to_owned(),
-                oldest: oldest.to_owned(),
-                newest: newest.to_owned(),
+                oldest: oldest.map_or("", ParsedText::as_str).to_owned(),
+                newest: newest.map_or("", ParsedText::as_str).to_owned(),
             };
             add_unknown_fact(facts, FactKey::ComponentCuda, Some(name), why, evidence)
         }
     }
-}
-
-/// Returns the oldest or the newest version of the candidates.
-fn extreme_version(all: &[TorchCandidate], order: Ordering) -> &'static str {
-    let versions = all.iter().map(|one| one.release.version);
-    versions.reduce(|one, other| select_version(one, other, order)).unwrap_or_default()
 }
 
 /// Adds a fact about the GPU code: known if all candidates have the same code, otherwise unknown.

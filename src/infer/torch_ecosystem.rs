@@ -8,11 +8,12 @@ use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::release_version::{is_release_at_least, parse_release};
 use crate::infer::torch_release::{ImageTorch, TorchContext, TorchRequirement, joined_text, listed_torch_requirement};
 use crate::infer::unread_installs::explain_possibly_installed;
+use crate::knowledge::RowVersion;
 use crate::model::cause::Cause;
 use crate::model::fact::Observations;
 use crate::model::package::{
     ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage,
-    VersionRange, range_contains,
+    VersionRange,
 };
 use crate::resolve::{
     Catalog, DependencySpecifier, InstallRequest, InstallerPolicy, Release, Resolution, Selection, TableCatalog,
@@ -76,7 +77,7 @@ pub(super) fn torch_requirements_of_command<'a>(
     let unknown_release = unknown_release.map(|(package, _)| package.requirement.name.to_string());
     let requirement = |(package, demand): (&'a ObservedPackage, TorchDemand)| match (demand, &selected) {
         (TorchDemand::Range(requirement), _) => Some((package, requirement)),
-        (TorchDemand::OfInstalledRelease, _) => Some((package, Ok(TorchRequirement::ANY))),
+        (TorchDemand::OfInstalledRelease, _) => Some((package, Ok(TorchRequirement::any()))),
         (TorchDemand::OfSelectedRelease(presence), Some(selected)) => match &unknown_release {
             Some(name) => Some((package, Err(Cause::InstalledReleaseNotKnown { name: name.clone() }))),
             None => Some((
@@ -99,7 +100,7 @@ fn torch_requirement_of_package(
     let listed = || listed_torch_requirement(package, companion_context.python, knowledge).map(TorchDemand::Range);
     if exact {
         return if package.requirement.version.is_range() {
-            listed().map(|_| TorchDemand::Range(Ok(TorchRequirement::ANY)))
+            listed().map(|_| TorchDemand::Range(Ok(TorchRequirement::any())))
         } else {
             listed()
         };
@@ -124,7 +125,7 @@ fn torch_requirement_of_package(
             }),
             // A build from sources is compiled for the installed torch.
             PackageVersion::Unresolved(_) if is_built_from_sources(&package.requirement.indexes) => {
-                Some(TorchDemand::Range(Ok(TorchRequirement::ANY)))
+                Some(TorchDemand::Range(Ok(TorchRequirement::any())))
             }
             // Each of its releases requires another torch.
             PackageVersion::Unresolved(why) => Some(TorchDemand::Range(Err(why.clone()))),
@@ -132,7 +133,7 @@ fn torch_requirement_of_package(
         };
     }
     let has_listed_releases =
-        || knowledge.torch_requirements_of(&package.requirement.name).any(|row| row.version != "*");
+        || knowledge.torch_requirements_of(&package.requirement.name).any(|row| row.version.is_some());
     match &package.requirement.version {
         PackageVersion::Range(own) if has_listed_releases() => {
             if let Some(why) = explain_possibly_installed(companion_context.seen, package) {
@@ -157,7 +158,7 @@ fn torch_requirement_of_package(
 fn demand_of_installed(package: &ObservedPackage, companion_context: CompanionContext<'_>) -> TorchDemand {
     let mut rows = companion_context.day.knowledge.torch_requirements_of(&package.requirement.name);
     match installed_release(&package.requirement.name, package, companion_context.seen, companion_context.build) {
-        InstalledRelease::Known(version) if rows.any(|row| row.version == version.public()) => {
+        InstalledRelease::Known(version) if rows.any(|row| row.is_of_version(version.public())) => {
             TorchDemand::OfSelectedRelease(CompanionPresence::No)
         }
         _ => TorchDemand::OfInstalledRelease,
@@ -188,7 +189,7 @@ pub(super) fn installed_release(
             _ => InstalledRelease::Unknown,
         };
     }
-    let in_base = build.packages.iter().find(|(own, _)| *name == *own).map(|(_, version)| ExactVersion::from(*version));
+    let in_base = build.packages.iter().find(|(own, _)| *name == *own).map(|(_, version)| version.cloned());
     match in_base.filter(|_| removal.is_none() && !package.separate_environment) {
         Some(version) => InstalledRelease::Known(version),
         None => InstalledRelease::No,
@@ -238,7 +239,7 @@ fn select_releases(
     // Of a package whose releases are not listed, what it requires is known.
     for (package, demand) in demands {
         let TorchDemand::Range(Ok(requirement)) = demand else { continue };
-        let on_torch = DependencySpecifier::new(torch.clone(), requirement.range);
+        let on_torch = DependencySpecifier::new(torch.clone(), requirement.range.clone());
         let requirement = match (catalog.tables.releases(&package.requirement.name), &package.requirement.version) {
             (Err(_), _) => {
                 catalog.dependencies.entry(package.requirement.name.clone()).or_default().push(on_torch);
@@ -272,8 +273,8 @@ fn select_releases(
     requirements.dedup();
     let is_replaced = seen.base_changes.installers.reinstalling.contains(&command);
     let installed = match current_torch {
-        ImageTorch::Installed(install) => install.full_version(day).map(|(version, _)| ExactVersion::from(version)),
-        ImageTorch::Base => build.torch.map(|(version, _)| ExactVersion::from(version)),
+        ImageTorch::Installed(install) => install.full_version(day).map(|(version, _)| version),
+        ImageTorch::Base => build.torch.map(|(version, _)| version.cloned()),
         ImageTorch::None => None,
     };
     let is_upgraded = requested.is_some_and(|requested| requested.requirement.upgrade)
@@ -306,9 +307,9 @@ fn requirement_of_selected_release(
 ) -> Option<Result<TorchRequirement, Cause>> {
     let knowledge = companion_context.day.knowledge;
     let row = match selected.selection(&package.requirement.name) {
-        Some(Selection::Release(version) | Selection::Installed(version)) => {
-            knowledge.torch_requirements_of(&package.requirement.name).find(|row| row.version == version.public())?
-        }
+        Some(Selection::Release(version) | Selection::Installed(version)) => knowledge
+            .torch_requirements_of(&package.requirement.name)
+            .find(|row| row.is_of_version(version.public()))?,
         Some(Selection::Unknown(cause)) => return Some(Err(cause.clone())),
         None => {
             return Some(match selected {
@@ -324,7 +325,7 @@ fn requirement_of_selected_release(
         && !matches!(companion_context.current_torch, ImageTorch::None)
         && !row.unasked
         && installed_torch_version(companion_context.current_torch)
-            .is_none_or(|version| range_contains(row.range, version) != Some(true))
+            .is_none_or(|version| row.range.contains(&ExactVersion::from(version)) != Some(true))
     {
         return Some(Err(explain_possible_presence(package, who)));
     }
@@ -335,8 +336,8 @@ fn requirement_of_selected_release(
         None if !knowledge.is_built_with_torch(&package.requirement.name) => TorchRequirement::from_range(row.range),
         Some(_) => TorchRequirement::from_range(row.range),
         // A release for an older Python asks for an older torch.
-        None if matches!(companion_context.current_torch, ImageTorch::None) => TorchRequirement::ANY,
-        None => TorchRequirement { range: row.range, least: "" },
+        None if matches!(companion_context.current_torch, ImageTorch::None) => TorchRequirement::any(),
+        None => TorchRequirement::at_most(row.range),
     }))
 }
 
@@ -485,8 +486,8 @@ fn companion_presence(
     }
     // An environment of its own does not see what the base has.
     if !package.separate_environment && last_removal.is_none() {
-        let of_base = |(name, version): &(&str, &str)| {
-            let reaches = |from| parse_release(version).is_some_and(|version| from <= version);
+        let of_base = |(name, version): &(&str, RowVersion)| {
+            let reaches = |from| parse_release(version.as_str()).is_some_and(|version| from <= version);
             let companion = &package.requirement.name;
             *name == *companion
                 || companion_context.day.knowledge.requires_companion(name, companion, reaches) == Some(true)

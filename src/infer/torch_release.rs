@@ -6,12 +6,11 @@ use jiff::civil::Date;
 
 use crate::infer::single_build_framework::variant_cuda;
 use crate::infer::system_paths::base_operating_system;
-use crate::knowledge::{Knowledge, RequiresDistRow, RowInfo, TorchRow};
+use crate::knowledge::{Knowledge, ParsedText, RequiresDistRow, RowInfo, RowRange, RowVersion, TorchRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{FactId, InspectionDepth, Observations};
 use crate::model::package::{
     ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, VersionRange,
-    compare_pep440_versions,
 };
 use crate::resolve::{DependencySpecifier, InstallRequest, InstallerPolicy, Selection, TableCatalog, resolve};
 
@@ -53,7 +52,7 @@ pub(super) fn torch_as_specified<'a>(package: &'a ObservedPackage, day: TorchCon
         return TorchInstall::unknown(package, why.clone());
     }
     let row = find_torch_release(&written.without_local(), day.knowledge);
-    let version = row.map_or_else(|| written.public().to_owned(), |row| row.version.to_owned());
+    let version = row.map_or_else(|| written.public(), |row| row.version.as_str()).to_owned();
     let local = written.local().map(str::to_owned);
     // Builds from source have a hash there; what they were built with stands elsewhere.
     let hash = local.as_ref().filter(|local| !is_build_tag(local));
@@ -139,7 +138,7 @@ pub(super) fn is_build_tag(local: &str) -> bool {
 /// Returns the row of a torch release.
 fn find_torch_release(version: &ExactVersion, knowledge: Knowledge) -> Option<&'static TorchRow> {
     let mut rows = knowledge.torch_releases().iter();
-    rows.find(|row| version.compare_text(row.version) == Some(Ordering::Equal))
+    rows.find(|row| version.is_same(row.version))
 }
 
 /// Whether a build is the default one on the platform and without CUDA.
@@ -152,7 +151,7 @@ fn is_default_cpu_build(row: &TorchRow, tag: Option<&str>, day: TorchContext<'_>
 /// as text.
 fn highest_build(row: &TorchRow, tags: &[String], day: TorchContext<'_>) -> Option<String> {
     // A build that no version names is a wheel for one platform like that of the default index, which is taken before it.
-    let named = |tag: &&String| !day.knowledge.is_unnamed_torch_build(row.version, tag, day.arch);
+    let named = |tag: &&String| !day.knowledge.is_unnamed_torch_build(row.version.as_str(), tag, day.arch);
     tags.iter().filter(|tag| day.has_build(row, tag)).filter(named).max().cloned()
 }
 
@@ -201,7 +200,7 @@ pub(super) fn newest_torch<'a>(
     } else {
         let mut all: Vec<&'static TorchRow> =
             day.knowledge.torch_pythons().filter_map(|row| of_python(row.python)).collect();
-        all.dedup_by_key(|row| row.version);
+        all.dedup_by_key(|row| row.info.row);
         all
     };
     let row = match (chosen.as_slice(), python) {
@@ -236,7 +235,7 @@ pub(super) fn newest_torch<'a>(
     let newest = day.knowledge.served_torch_releases().filter(fitting).count() > 1;
     TorchInstall {
         package,
-        version: Ok(row.version.to_owned()),
+        version: Ok(row.version.to_string()),
         variant: Ok(variant),
         newest,
         row: Some(&row.info),
@@ -248,10 +247,10 @@ pub(super) fn newest_torch<'a>(
 }
 
 /// Whether a version lies in every range; `None` if a range is invalid.
-pub(super) fn is_in_all_ranges(ranges: &[VersionRange], version: &str) -> Option<bool> {
+pub(super) fn is_in_all_ranges(ranges: &[VersionRange], version: &ExactVersion) -> Option<bool> {
     let mut all = true;
     for range in ranges {
-        all &= range.contains_text(version)?;
+        all &= range.contains(version)?;
     }
     Some(all)
 }
@@ -283,7 +282,7 @@ fn torch_releases_in_range(range: &VersionRange, as_of: Option<Date>, knowledge:
         (Some(_), None) => false,
         (None, _) => true,
     };
-    knowledge.served_torch_releases().filter(|row| range.contains_text(row.version) == Some(true)).filter(out).collect()
+    knowledge.served_torch_releases().filter(|row| range.contains(row.version) == Some(true)).filter(out).collect()
 }
 
 /// Whether the tables list every release in a range: no newer release can lie in it.
@@ -292,16 +291,11 @@ fn is_range_covered(range: &VersionRange, as_of: Option<Date>, knowledge: Knowle
     if as_of.is_some() {
         return knowledge
             .served_torch_releases()
-            .all(|row| row.released.is_some() || range.contains_text(row.version) == Some(false));
+            .all(|row| row.released.is_some() || range.contains(row.version) == Some(false));
     }
-    let newest = rows.iter().map(|row| row.version).reduce(|one, other| select_version(one, other, Ordering::Greater));
-    let major = newest.and_then(|version| version.split('.').next()?.parse().ok());
+    let newest = rows.iter().map(|row| row.version).max_by(|one, other| one.compare(other));
+    let major = newest.and_then(|version| version.as_str().split('.').next()?.parse().ok());
     major.is_some_and(|major| range.ends_within_major(major))
-}
-
-/// Returns whichever of two versions comes first or last in the wanted order.
-pub(super) fn select_version(one: &'static str, other: &'static str, order: Ordering) -> &'static str {
-    if compare_pep440_versions(other, one) == Some(order) { other } else { one }
 }
 
 /// Returns a torch whose build exists or may exist; otherwise its build becomes unknown.
@@ -370,44 +364,47 @@ fn explain_unknown_build(
         && day.arch == "amd64";
     let row = release.filter(|_| of_list)?;
     let known = row.variants.join(", ");
-    let (package, version, tag) = (name.to_owned(), row.version.to_owned(), tag.to_owned());
+    let (package, version, tag) = (name.to_owned(), row.version.to_string(), tag.to_owned());
     Some(Cause::NoWheelOfVersion { package, version, tag, known })
 }
+
+/// The range of every version.
+static ANY_VERSION: ParsedText<VersionRange> = ParsedText::new("");
 
 /// What a package requires of torch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TorchRequirement {
     /// PEP 440 version specifiers; empty if any version is accepted.
-    pub(super) range: &'static str,
+    pub(super) range: &'static VersionRange,
     /// The range that is required in any case; differs from `range` if that may be the one of a newer release.
-    pub(super) least: &'static str,
+    pub(super) least: &'static VersionRange,
 }
 
 impl TorchRequirement {
     /// A requirement that accepts every version.
-    pub(super) const ANY: Self = Self::from_range("");
+    pub(super) fn any() -> Self {
+        Self::from_range(&ANY_VERSION)
+    }
 
     /// Creates a requirement of exactly a range.
-    pub(super) const fn from_range(range: &'static str) -> Self {
+    pub(super) const fn from_range(range: &'static VersionRange) -> Self {
         Self { range, least: range }
     }
 
     /// Creates a requirement of a range or of less.
-    const fn at_most(range: &'static str) -> Self {
-        Self { range, least: "" }
+    pub(super) fn at_most(range: &'static VersionRange) -> Self {
+        Self { range, least: &ANY_VERSION }
     }
 }
 
 /// Returns the newest listed version that a range admits, if it is not the newest of all.
 fn newest_admitted_row(range: &VersionRange, listed: &[&'static RequiresDistRow]) -> Option<&'static RequiresDistRow> {
-    let newest = |rows: &mut dyn Iterator<Item = &'static RequiresDistRow>| {
-        rows.reduce(|one, other| {
-            if compare_pep440_versions(other.version, one.version) == Some(Ordering::Greater) { other } else { one }
-        })
-    };
-    let of_all = newest(&mut listed.iter().copied())?;
-    let admitted = newest(&mut listed.iter().copied().filter(|row| range.contains_text(row.version) != Some(false)))?;
-    (admitted.version != of_all.version).then_some(admitted)
+    let mut releases: Vec<(RowVersion, &'static RequiresDistRow)> =
+        listed.iter().filter_map(|row| Some((row.version?, *row))).collect();
+    releases.sort_by(|(one, _), (other, _)| other.compare(one));
+    let (newest, _) = *releases.first()?;
+    let (admitted, row) = releases.into_iter().find(|(version, _)| range.contains(version) != Some(false))?;
+    (!admitted.is_same(newest)).then_some(row)
 }
 
 /// Returns what a package requires of torch, for a Python version if known; `None` if it does not require torch.
@@ -417,15 +414,15 @@ pub(super) fn listed_torch_requirement(
     knowledge: Knowledge,
 ) -> Option<Result<TorchRequirement, Cause>> {
     let rows = || knowledge.torch_requirements_of(&package.requirement.name);
-    let listed = || rows().filter(|row| row.version != "*");
+    let listed = || rows().filter(|row| row.version.is_some());
     rows().next()?;
-    let any = rows().find(|row| row.version == "*");
+    let any = rows().find(|row| row.version.is_none());
     // One of which the metadata ask for none.
     let whole = |row: &'static RequiresDistRow| (!row.unasked).then(|| TorchRequirement::from_range(row.range));
     let ask = match &package.requirement.version {
         PackageVersion::Exact(version) => {
             let version = version.without_local();
-            let own = listed().find(|row| version.compare_text(row.version) == Some(Ordering::Equal));
+            let own = listed().find(|row| row.version.is_some_and(|own| own.is_same(&version)));
             let other = any.filter(|_| listed().next().is_none());
             own.map(whole).or_else(|| other.map(|row| Some(requirement_of_older_release(row, &version))))
         }
@@ -435,7 +432,7 @@ pub(super) fn listed_torch_requirement(
         }
         PackageVersion::Range(range) => any.map(|row| Some(requirement_of_range(row, range, python))),
         // Each of its releases requires another torch.
-        PackageVersion::Unresolved(why) if listed().any(|row| row.range.starts_with("==")) => {
+        PackageVersion::Unresolved(why) if listed().any(|row| row.range.has_equality()) => {
             return Some(Err(why.clone()));
         }
         PackageVersion::Unresolved(_) => any.map(|row| Some(TorchRequirement::at_most(row.range))),
@@ -449,11 +446,9 @@ pub(super) fn listed_torch_requirement(
 
 /// Returns what a release requires of which at most newer ones are listed.
 fn requirement_of_older_release(row: &'static RequiresDistRow, version: &ExactVersion) -> TorchRequirement {
-    let not_before = |(listed, _): &&(&str, &str)| version.compare_text(listed).is_some_and(Ordering::is_le);
+    let not_before = |(listed, _): &&(RowVersion, RowRange)| version.compare_valid(listed).is_some_and(Ordering::is_le);
     match row.older.iter().find(not_before) {
-        Some((listed, range)) if version.compare_text(listed) == Some(Ordering::Equal) => {
-            TorchRequirement::from_range(range)
-        }
+        Some((listed, range)) if version.is_same(listed) => TorchRequirement::from_range(range),
         Some((_, range)) => TorchRequirement::at_most(range),
         None => TorchRequirement::at_most(row.range),
     }
@@ -463,21 +458,22 @@ fn requirement_of_older_release(row: &'static RequiresDistRow, version: &ExactVe
 fn requirement_of_range(row: &'static RequiresDistRow, range: &VersionRange, python: Option<&str>) -> TorchRequirement {
     if !range.is_bounded_above() {
         let Some(python) = python else {
-            let oldest = row.on_python.first().map_or(row.range, |(_, range)| range);
+            let oldest = row.on_python.first().map_or(row.range, |(_, range)| *range);
             return TorchRequirement { range: row.range, least: oldest };
         };
+        let python = ExactVersion::from(python);
         let not_before =
-            |(listed, _): &&(&str, &str)| compare_pep440_versions(listed, python).is_some_and(Ordering::is_ge);
+            |(listed, _): &&(RowVersion, RowRange)| listed.compare_valid(&python).is_some_and(Ordering::is_ge);
         return match row.on_python.iter().find(not_before) {
-            Some((listed, range)) if *listed == python => TorchRequirement::from_range(range),
+            Some((listed, range)) if listed.is_same(&python) => TorchRequirement::from_range(range),
             Some((_, range)) => TorchRequirement::at_most(range),
             None => TorchRequirement::from_range(row.range),
         };
     }
     // The entry after the last one in the range requires at least as much as every entry in it.
-    let last = row.older.iter().rposition(|(listed, _)| range.contains_text(listed) == Some(true));
+    let last = row.older.iter().rposition(|(listed, _)| range.contains(listed) == Some(true));
     let behind = last.and_then(|last| row.older.get(last + 1));
-    TorchRequirement::at_most(behind.map_or(row.range, |(_, range)| range))
+    TorchRequirement::at_most(behind.map_or(row.range, |(_, range)| *range))
 }
 
 /// Whether a package requires torch.
@@ -596,7 +592,7 @@ mod tests {
     fn releases_after_the_date_are_no_candidates() {
         let on = |range: &str, day: Option<Date>| {
             let rows = torch_releases_in_range(&range.into(), day, Knowledge::built_in());
-            rows.iter().map(|row| row.version).collect::<Vec<_>>()
+            rows.iter().map(|row| row.version.as_str()).collect::<Vec<_>>()
         };
         assert_eq!(on(">=2.9,<2.11", Some(jiff::civil::date(2026, 1, 23))), ["2.9.0", "2.9.1", "2.10.0"]);
         assert_eq!(on(">=2.9,<2.11", Some(jiff::civil::date(2025, 10, 15))), ["2.9.0"]);

@@ -3,7 +3,6 @@
 //!
 //! Of a range that has no end, a release of tomorrow may be meant: it never counts as one whose releases end alike.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;
@@ -13,18 +12,17 @@ use crate::infer::python_version::python_of_package;
 use crate::infer::release_version::parse_release;
 use crate::infer::torch_ecosystem::{InstalledRelease, installed_release, upgrade_policy};
 use crate::infer::unread_installs::explain_possibly_installed;
-use crate::knowledge::{FrameworkBuildRow, Knowledge};
+use crate::knowledge::{FrameworkBuildRow, Knowledge, newest_framework_build};
 use crate::model::cause::Cause;
 use crate::model::fact::{
     Derivation, Evidence, FactId, FactKey, Facts, InspectionDepth, Observations, PrintedValue, ValueState,
 };
 use crate::model::package::{
     ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, VersionRange,
-    compare_pep440_versions,
 };
 use crate::resolve::{
     Catalog, DependencySpecifier, InstallRequest, InstallerPolicy, LISTED_ARCHITECTURE, Selection, TableCatalog,
-    is_full_release, resolve,
+    resolve,
 };
 
 /// The base image, architecture and date for which packages are installed.
@@ -64,7 +62,7 @@ pub(super) fn resolve_version_ranges(seen: &Observations, install_context: Insta
         let Observations { packages, facts, .. } = &mut seen;
         if let Some(package) = packages.get_mut(at) {
             package.fact = add_resolved_version(facts, package, row, by);
-            package.requirement.version = PackageVersion::exact(row.version);
+            package.requirement.version = PackageVersion::exact(row.version_text());
         }
     }
     Some(seen)
@@ -96,7 +94,7 @@ fn add_resolved_version(
     row: &'static FrameworkBuildRow,
     by: Derivation,
 ) -> FactId {
-    let state = ValueState::Known(PrintedValue::Text(format!("{}=={}", package.requirement.name, row.version)));
+    let state = ValueState::Known(PrintedValue::Text(format!("{}=={}", package.requirement.name, row.version_text())));
     let evidence = Evidence::Derived { by, from: vec![package.fact], row: Some(&row.info) };
     facts.add(FactKey::Package, Some(&package.requirement.name), state, evidence)
 }
@@ -114,19 +112,19 @@ fn resolve_release(
     if framework.variants || range.names_build() || explain_possibly_installed(seen, package).is_some() {
         return None;
     }
-    let rows = knowledge.framework_releases().filter(|row| row.distribution == package.requirement.name);
+    let rows = knowledge.framework_releases_of(&package.requirement.name);
     let within: Vec<&'static FrameworkBuildRow> =
-        rows.filter(|row| is_full_release(row.version) && range.contains_text(row.version) == Some(true)).collect();
+        rows.filter(|row| row.is_full_release() && row.is_in_range(&range)).collect();
     let ends = range.is_bounded_above();
     if are_equivalent(&within, knowledge) && ends {
         let python = python_of_package(seen, package, knowledge).ok();
         let (arch, as_of, indexes) = (install_context.arch, install_context.as_of, &package.requirement.indexes);
         let catalog = TableCatalog { knowledge, arch, as_of, python: python.as_deref(), indexes };
         let is_available = |row: &&FrameworkBuildRow| {
-            catalog.framework_releases(row.distribution).any(|own| own.version == row.version)
+            catalog.framework_releases(row.distribution).any(|own| own.info.row == row.info.row)
         };
-        let available = newest_build_row(within.iter().copied().filter(is_available));
-        return available.or_else(|| newest_build_row(within.iter().copied())).map(|row| (row, Derivation::Row));
+        let available = newest_framework_build(within.iter().copied().filter(is_available));
+        return available.or_else(|| newest_framework_build(within.iter().copied())).map(|row| (row, Derivation::Row));
     }
     newest_available_release(package, seen, &within, install_context).map(|row| (row, Derivation::Newest))
 }
@@ -155,7 +153,7 @@ pub(super) fn combined_range(package: &ObservedPackage, seen: &Observations) -> 
 fn are_equivalent(within: &[&'static FrameworkBuildRow], knowledge: Knowledge) -> bool {
     let Some(first) = within.first() else { return false };
     let needs = |row: &FrameworkBuildRow| {
-        parse_release(row.version)
+        parse_release(row.version_text())
             .and_then(|version| knowledge.library_needs_of(row.distribution, version))
             .map(|row| row.info.row)
     };
@@ -213,7 +211,7 @@ fn newest_available_release(
         let catalog =
             TableCatalog { knowledge, arch, as_of, python: Some(python), indexes: &package.requirement.indexes };
         match resolve(&request, &catalog, policy).selection(&package.requirement.name) {
-            Some(Selection::Release(version)) => within.iter().copied().find(|row| row.version == version.as_str()),
+            Some(Selection::Release(version)) => within.iter().copied().find(|row| row.is_of_version(version.as_str())),
             _ => None,
         }
     };
@@ -222,7 +220,7 @@ fn newest_available_release(
         return of_python(&python);
     }
     let mut each: Vec<_> = own().filter_map(|row| of_python(row.python)).collect();
-    each.dedup_by_key(|row| row.version);
+    each.dedup_by_key(|row| row.info.row);
     match each.as_slice() {
         [one] => Some(*one),
         _ => None,
@@ -261,9 +259,4 @@ fn is_installed_twice(package: &ObservedPackage, seen: &Observations, knowledge:
     let component = |name: &str| knowledge.framework(name).map(|row| row.component);
     let own = component(&package.requirement.name);
     seen.packages.iter().any(|other| other.fact != package.fact && component(&other.requirement.name) == own)
-}
-
-/// Returns the row of the newest version.
-fn newest_build_row(rows: impl Iterator<Item = &'static FrameworkBuildRow>) -> Option<&'static FrameworkBuildRow> {
-    rows.max_by(|one, other| compare_pep440_versions(one.version, other.version).unwrap_or(Ordering::Equal))
 }

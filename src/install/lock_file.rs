@@ -15,7 +15,7 @@ use crate::install::requirement::{
 };
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::package::{IndexSelection, PackageName, PackageVersion, VersionRange};
+use crate::model::package::{ExactVersion, IndexSelection, PackageName, PackageVersion, VersionRange};
 
 /// Returns the packages of a `poetry.lock` or `pdm.lock` that a command installs; `project` names the default groups.
 pub(super) fn read_lock_file(
@@ -369,7 +369,10 @@ pub(super) fn evaluate_lock_marker(
 fn possible_pythons(requires: Option<&VersionRange>, knowledge: Knowledge) -> Vec<String> {
     let rows = knowledge.torch_pythons().filter(|row| requires.is_some() || row.last.is_none());
     let patches = rows.flat_map(|row| [format!("{}.0", row.python), format!("{}.99", row.python)]);
-    patches.filter(|python| requires.is_none_or(|range| range.contains_text(python) != Some(false))).collect()
+    let is_allowed = |python: &String| {
+        requires.is_none_or(|range| range.contains(&ExactVersion::from(python.as_str())) != Some(false))
+    };
+    patches.filter(is_allowed).collect()
 }
 
 /// A dependency on a lock entry; version and index tell several entries of the same name apart.
@@ -412,8 +415,9 @@ pub(super) fn read_uv_lock(
     let requires = text_at(root, &["requires-python"]).map(VersionRange::from);
     // A Python that the project does not admit is not the one that uv takes.
     let admitted = |python: &&str| {
-        let allows =
-            |range: &VersionRange, patch: &str| range.contains_text(&format!("{python}{patch}")) != Some(false);
+        let allows = |range: &VersionRange, patch: &str| {
+            range.contains(&ExactVersion::from(format!("{python}{patch}"))) != Some(false)
+        };
         requires.as_ref().is_none_or(|range| allows(range, ".0") || allows(range, ".99"))
     };
     let environment = MarkerEnvironment { python: context.environment.python.filter(admitted), ..context.environment };

@@ -5,12 +5,12 @@ use std::cmp::Ordering;
 use jiff::civil::Date;
 
 use crate::cuda::CudaVersion;
-use crate::knowledge::Knowledge;
 use crate::knowledge::natural_order::compare_natural;
 use crate::knowledge::rows::{
     BaseFamilyRow, CodeFloorRow, CudaFlavourRow, CudaImageRow, CudaRecipeRow, DriverProgramRow, GpuImageRow,
     ImageArchesRow, MonitoringProgramRow, NgcReleaseRow, OtherProcessorRow, PackageFloorRow, RowInfo,
 };
+use crate::knowledge::{Knowledge, RowVersion};
 
 /// Returns the month at the beginning of a tag: `23.10` of `23.10-py3`.
 fn month_of_tag(tag: &str) -> Option<&str> {
@@ -116,14 +116,14 @@ impl Knowledge {
     }
 
     /// Returns the torch version in a base image, according to the tables.
-    pub fn base_image_torch(self, repository: &str, tag: &str) -> Option<&'static str> {
+    pub fn base_image_torch(self, repository: &str, tag: &str) -> Option<RowVersion> {
         let of_month = || self.ngc_release(self.base_family(repository).filter(|family| family.torch)?, tag)?.torch;
         self.framework_image(repository, tag).and_then(|row| row.torch).or_else(of_month)
     }
 
     /// Returns the torch versions of the months before and after a monthly tag whose own version is unknown, as far as
     /// the tables list them; `None` for other tags.
-    pub fn ngc_torch_bounds(self, family: &BaseFamilyRow, tag: &str) -> Option<[Option<&'static str>; 2]> {
+    pub fn ngc_torch_bounds(self, family: &BaseFamilyRow, tag: &str) -> Option<[Option<RowVersion>; 2]> {
         let rows = || self.ngc_releases().iter().filter(|row| row.torch.is_some());
         let month = month_of_tag(tag).filter(|_| family.monthly && family.torch)?;
         if rows().any(|row| row.month == month) {
@@ -152,7 +152,7 @@ impl Knowledge {
     pub fn package_floor(self, distribution: &str, release: Option<&str>) -> Option<&'static PackageFloorRow> {
         let holds = |row: &&PackageFloorRow| match release {
             Some(release) => {
-                let reached = |bound: &str| compare_natural(release, bound) != Ordering::Less;
+                let reached = |bound: RowVersion| compare_natural(release, bound.as_str()) != Ordering::Less;
                 reached(row.from) && !row.before.is_some_and(reached)
             }
             None => row.before.is_none(),

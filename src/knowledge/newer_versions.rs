@@ -46,7 +46,7 @@ impl Knowledge {
 
     /// Whether a torch version, with or without a local part, is later than all releases in the tables.
     pub fn is_newer_torch(self, version: &str) -> bool {
-        self.torch_releases().last().is_some_and(|newest| is_later_version(version, newest.version))
+        self.torch_releases().last().is_some_and(|newest| is_later_version(version, newest.version.as_str()))
     }
 
     /// Whether a version of a distribution with GPU code is later than all its rows.
@@ -56,10 +56,10 @@ impl Knowledge {
         if self.has_variants(distribution) {
             return self.is_newer_torch(version);
         }
-        let rows = self.framework_releases().filter(|row| row.distribution == distribution && row.version != "*");
+        let rows = self.framework_releases_of(distribution).filter_map(|row| row.version);
         let bundled = self.bundled_variants().iter().filter(|row| row.distribution == distribution);
-        let mut known = rows.map(|row| row.version).chain(bundled.filter_map(|row| row.newest)).peekable();
-        known.peek().is_some() && known.all(|known| is_later_version(version, known))
+        let mut known = rows.chain(bundled.filter_map(|row| row.newest)).peekable();
+        known.peek().is_some() && known.all(|known| is_later_version(version, known.as_str()))
     }
 
     /// Returns why a version of a distribution is unknown: `torch 9.9 is newer than the compatibility database of

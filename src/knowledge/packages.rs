@@ -9,7 +9,7 @@ use crate::knowledge::rows::{
     LibraryWheelRow, OsRow, ProcessorPackageRow, RequiredLibrariesRow, RequiresDistRow, RowInfo, RuntimePackageRow,
     ToolkitLibraryRow, TorchArchNameRow, TorchBuildRow, TorchRow, WheelPythonRow,
 };
-use crate::knowledge::{ImagePythonRow, Knowledge};
+use crate::knowledge::{ImagePythonRow, Knowledge, RowVersion};
 use crate::model::package::PackageName;
 use crate::model::reference::ImageReference;
 
@@ -57,7 +57,7 @@ impl Knowledge {
 
     /// Returns the row of a torch release, without a local version.
     pub fn torch_release(self, version: &str) -> Option<&'static TorchRow> {
-        self.torch_releases().iter().find(|row| row.version == version)
+        self.torch_releases().iter().find(|row| row.version.as_str() == version)
     }
 
     /// Returns the torch releases that a version range on an index or a channel may select.
@@ -73,7 +73,7 @@ impl Knowledge {
         torch: Option<&str>,
     ) -> impl Iterator<Item = &'static TorchArchNameRow> {
         let holds = |row: &TorchArchNameRow, torch: &str| {
-            let reached = |bound: &str| compare_natural(torch, bound).is_ge();
+            let reached = |bound: RowVersion| compare_natural(torch, bound.as_str()).is_ge();
             reached(row.from) && !row.before.is_some_and(reached)
         };
         let of_name = self.torch_arch_names().iter().filter(move |row| row.name == name);
@@ -83,7 +83,7 @@ impl Knowledge {
     /// Returns the build of torch with a version, variant and architecture: `2.6.0`, `cu124`, `amd64`.
     pub fn torch_build(self, version: &str, variant: &str, arch: &str) -> Option<&'static TorchBuildRow> {
         let mut rows = self.torch_builds().iter();
-        rows.find(|row| row.version == version && row.variant == variant && row.arch == arch)
+        rows.find(|row| row.version.as_str() == version && row.variant == variant && row.arch == arch)
     }
 
     /// Whether the wheel version of a torch build does not include the build.
@@ -94,10 +94,23 @@ impl Knowledge {
     /// Returns the build of another framework: the row of the version, otherwise of its minor version, otherwise of
     /// all versions.
     pub fn framework_build(self, distribution: &str, version: &str) -> Option<&'static FrameworkBuildRow> {
-        let of = |version: &str| {
-            self.framework_releases().find(|row| row.distribution == distribution && row.version == version)
-        };
-        of(version).or_else(|| of(&minor_version(version)?)).or_else(|| of("*"))
+        let of = |version: &str| self.framework_releases_of(distribution).find(|row| row.is_of_version(version));
+        of(version)
+            .or_else(|| of(&minor_version(version)?))
+            .or_else(|| self.framework_build_of_every_version(distribution))
+    }
+
+    /// Returns the build of a framework that is the same in every version.
+    pub fn framework_build_of_every_version(self, distribution: &str) -> Option<&'static FrameworkBuildRow> {
+        self.framework_releases_of(distribution).find(|row| row.version.is_none())
+    }
+
+    /// Returns the rows of the releases of one framework, without those for one architecture.
+    pub fn framework_releases_of(
+        self,
+        distribution: &str,
+    ) -> impl Iterator<Item = &'static FrameworkBuildRow> + Clone + use<'_> {
+        self.framework_releases().filter(move |row| row.distribution == distribution)
     }
 
     /// Returns the rows of releases of frameworks, without those for one architecture.
@@ -114,7 +127,8 @@ impl Knowledge {
         arch: &str,
     ) -> Option<&'static FrameworkBuildRow> {
         let builds = self.framework_builds().iter().filter(|row| row.arch == Some(arch));
-        let of = |version: &str| builds.clone().find(|row| row.distribution == distribution && row.version == version);
+        let of =
+            |version: &str| builds.clone().find(|row| row.distribution == distribution && row.is_of_version(version));
         of(version).or_else(|| of(&minor_version(version)?))
     }
 
@@ -154,14 +168,14 @@ impl Knowledge {
 
     /// Whether a requirement installs a package with GPU code; see [`Self::gpu_dependencies`].
     fn is_gpu_dependency(self, row: &RequiresDistRow) -> bool {
-        let pins_torch = || self.torch_requirements_of(row.distribution).any(|own| own.version != "*");
-        row.version == "*" && !requires_torch(row) && !(self.is_built_with_torch(row.package) && pins_torch())
+        let pins_torch = || self.torch_requirements_of(row.distribution).any(|own| own.version.is_some());
+        row.version.is_none() && !requires_torch(row) && !(self.is_built_with_torch(row.package) && pins_torch())
     }
 
     /// Returns the row which shows that no index has a CUDA build of a version for an architecture.
     pub fn platform_without_cuda(self, distribution: &str, version: &str, arch: &str) -> Option<&'static RowInfo> {
         let row = self.build_indexes().iter().find(|row| row.distribution == distribution)?;
-        (arch == "arm64" && compare_natural(version, row.arm64_from?).is_lt()).then_some(&row.info)
+        (arch == "arm64" && compare_natural(version, row.arm64_from?.as_str()).is_lt()).then_some(&row.info)
     }
 
     /// Whether an index per CUDA version, next to that of torch, selects the build of a distribution.
@@ -190,7 +204,7 @@ impl Knowledge {
     ) -> Option<bool> {
         let mut listed = self.listed_companion_dependencies().iter().filter(|row| row.distribution == distribution);
         listed.find(|row| row.from.is_none_or(&reaches))?;
-        let mut rows = self.requirements_of(distribution).filter(|row| row.version == "*" && row.extra.is_none());
+        let mut rows = self.requirements_of(distribution).filter(|row| row.version.is_none() && row.extra.is_none());
         Some(rows.any(|row| row.package == companion))
     }
 
@@ -234,7 +248,9 @@ impl Knowledge {
     /// Returns the torch build of a conda channel for amd64: `pytorch`, `1.9.0`, `cu102`.
     pub fn conda_build(self, channel: &str, version: &str, variant: &str) -> Option<&'static CondaBuildRow> {
         let mut rows = self.conda_builds().iter().filter(|row| row.channel == channel && row.variant == variant);
-        rows.find(|row| compare_natural(row.first, version).is_le() && compare_natural(version, row.last).is_le())
+        rows.find(|row| {
+            compare_natural(row.first.as_str(), version).is_le() && compare_natural(version, row.last.as_str()).is_le()
+        })
     }
 
     /// Returns the system package with a CUDA runtime, and the CUDA version in its name: `cuda-cudart-12-4`.
@@ -299,7 +315,7 @@ impl Knowledge {
     /// Returns the CUDA variants for which a version of a distribution such as bitsandbytes has libraries.
     pub fn bundled_variants_of(self, distribution: &str, version: &str) -> Option<&'static BundledRow> {
         let mut rows = self.bundled_variants().iter().rev().filter(|row| row.distribution == distribution);
-        rows.find(|row| compare_natural(row.from, version).is_le())
+        rows.find(|row| compare_natural(row.from.as_str(), version).is_le())
     }
 
     /// Whether a release of a distribution such as bitsandbytes bundles a library for a CUDA version; `None` if
@@ -346,12 +362,12 @@ impl Knowledge {
     }
 
     /// Returns the releases of a distribution in the tables, including those of dependencies with the same version.
-    pub fn known_releases(self, distribution: &str) -> impl Iterator<Item = &'static str> {
+    pub fn known_releases(self, distribution: &str) -> impl Iterator<Item = RowVersion> {
         let is_same_version_dependency =
             move |name: &str| self.gpu_dependencies_of(distribution).any(|row| row.package == name && row.same);
-        let rows = self.framework_releases().filter(|row| row.version != "*");
-        rows.filter(move |row| row.distribution == distribution || is_same_version_dependency(row.distribution))
-            .map(|row| row.version)
+        self.framework_releases()
+            .filter(move |row| row.distribution == distribution || is_same_version_dependency(row.distribution))
+            .filter_map(|row| row.version)
     }
 
     /// Whether an extra of a release cannot be used with a Python version such as `3.11`; without a version, whether
@@ -360,7 +376,7 @@ impl Knowledge {
         let mut rows = self.unusable_extras().iter();
         let for_python = |first: &str| python.is_some_and(|python| compare_natural(first, python).is_le());
         rows.any(|row| {
-            (row.distribution, row.extra, row.version) == (distribution, extra, version)
+            (row.distribution, row.extra, row.version.as_str()) == (distribution, extra, version)
                 && row.python.is_none_or(for_python)
         })
     }
@@ -407,7 +423,7 @@ impl Knowledge {
         self.cuda_locals_of(distribution).find_map(|row| {
             let (release, rest) = version.split_once(row.mark)?;
             let digits = rest.split(|one: char| !one.is_ascii_digit()).next()?;
-            let reached = |bound: &str| compare_natural(release, bound) != Ordering::Less;
+            let reached = |bound: RowVersion| compare_natural(release, bound.as_str()) != Ordering::Less;
             if !row.from.is_none_or(reached) || row.before.is_some_and(reached) {
                 return None;
             }

@@ -4,6 +4,7 @@ use jiff::civil::Date;
 
 use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::lookup::Tables;
+use crate::knowledge::parsed_text::{ParsedText, RowRange, RowVersion};
 use crate::knowledge::rows;
 use crate::knowledge::rows::{
     BrandRow, ByArch, CompatSelection, GpuClass, How, OptionMeaning, OptionValue, RowInfo, ToolEffect, ToolkitChange,
@@ -57,7 +58,7 @@ macro_rules! shown_as_text {
     )*};
 }
 
-shown_as_text!(&'static str CudaVersion DriverVersion ComputeCapability Date);
+shown_as_text!(&'static str RowVersion RowRange CudaVersion DriverVersion ComputeCapability Date);
 
 macro_rules! shown_as_word {
     ($($name:ty)*) => {$(
@@ -113,9 +114,15 @@ impl<T: Show> Show for ByArch<T> {
     }
 }
 
-impl Show for (&'static str, &'static str) {
+impl<T: Show> Show for (&'static str, T) {
     fn show(&self) -> FieldValue {
         FieldValue::Map(vec![(self.0.to_owned(), self.1.show())])
+    }
+}
+
+impl Show for (RowVersion, RowRange) {
+    fn show(&self) -> FieldValue {
+        FieldValue::Map(vec![(self.0.as_str().to_owned(), self.1.show())])
     }
 }
 
@@ -131,6 +138,16 @@ impl Show for BrandRow {
     }
 }
 
+/// Converts a field of a kind for output.
+macro_rules! shown_field {
+    ($value:expr, VersionOrAny) => {
+        FieldValue::Text($value.map_or(rows::EVERY_VERSION, ParsedText::as_str).to_owned())
+    };
+    ($value:expr, $kind:ident) => {
+        $value.show()
+    };
+}
+
 macro_rules! show {
     ($(
         $(#[$meta:meta])*
@@ -140,7 +157,7 @@ macro_rules! show {
     )*) => {
         $(impl ShowRow for rows::$row {
             fn shown(&'static self) -> ShownRow {
-                ShownRow { info: &self.info, fields: vec![$((stringify!($field), self.$field.show())),*] }
+                ShownRow { info: &self.info, fields: vec![$((stringify!($field), shown_field!(self.$field, $kind))),*] }
             }
         })*
 

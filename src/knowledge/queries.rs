@@ -255,16 +255,16 @@ impl Knowledge {
     fn query_torch(self, key: &str) -> KnowledgeAnswer {
         let key = key.strip_prefix("torch").unwrap_or(key).trim_start_matches(['=', ' ', 'v']);
         let mut answer = KnowledgeAnswer::default();
-        let keys: Vec<String> = self.torch_releases().iter().map(|row| row.version.to_owned()).collect();
+        let keys: Vec<String> = self.torch_releases().iter().map(|row| row.version.to_string()).collect();
         answer.near = nearest_keys(key, &keys);
         let (version, variant) = key.split_once('+').map_or((key, None), |(version, variant)| (version, Some(variant)));
         let of = |row: &str| row == version || row.strip_prefix(version).is_some_and(|rest| rest.starts_with('.'));
-        answer.rows.extend(self.torch_releases().iter().filter(|row| of(row.version)).map(ShowRow::shown));
-        let builds = self.torch_builds().iter().filter(|row| of(row.version));
+        answer.rows.extend(self.torch_releases().iter().filter(|row| of(row.version.as_str())).map(ShowRow::shown));
+        let builds = self.torch_builds().iter().filter(|row| of(row.version.as_str()));
         let matching_builds = builds.filter(|row| variant.is_none_or(|variant| row.variant == variant));
         answer.rows.extend(matching_builds.map(ShowRow::shown));
         let of_conda = |row: &&CondaBuildRow| {
-            self.conda_build(row.channel, version, row.variant).is_some_and(|one| one.first == row.first)
+            self.conda_build(row.channel, version, row.variant).is_some_and(|one| one.info.row == row.info.row)
         };
         let matching_conda_builds = self
             .conda_builds()
@@ -295,17 +295,18 @@ impl Knowledge {
             Some(version) => {
                 let build = self.framework_build(&name, version);
                 let plugins = self.same_version_dependencies(&name);
-                let own = || self.framework_releases().filter(|row| row.distribution == name);
+                let own = || self.framework_releases_of(&name);
                 let of_all = own().chain(self.framework_releases().filter(|row| plugins.contains(row.distribution)));
-                let is_release = |row: &&FrameworkBuildRow| is_release_of(row.version, version);
+                let is_release =
+                    |row: &&FrameworkBuildRow| row.version.is_some_and(|own| is_release_of(own.as_str(), version));
                 let several: Vec<&FrameworkBuildRow> = of_all.filter(is_release).collect();
-                if build.is_none_or(|row| row.version == "*") && !several.is_empty() {
+                if build.is_none_or(|row| row.version.is_none()) && !several.is_empty() {
                     answer.rows.extend(several.into_iter().map(ShowRow::shown));
                     return answer;
                 }
                 let of_plugins = self.framework_releases().filter(|row| plugins.contains(row.distribution));
                 let mut keys: Vec<String> =
-                    builds().chain(of_plugins).map(|row| format!("{name} {}", row.version)).collect();
+                    builds().chain(of_plugins).map(|row| format!("{name} {}", row.version_text())).collect();
                 keys.dedup();
                 answer.near = nearest_keys(key, &keys);
                 let bundled = self.bundled_variants_of(&name, version).is_some();
@@ -349,11 +350,11 @@ impl Knowledge {
             Some(version) => {
                 let of_arch =
                     self.framework_builds().iter().filter(|row| row.arch.is_some() && row.distribution == name);
-                answer.rows.extend(of_arch.filter(|row| row.version == version).map(ShowRow::shown));
+                answer.rows.extend(of_arch.filter(|row| row.is_of_version(version)).map(ShowRow::shown));
                 answer.push(self.bundled_variants_of(name, version).map(ShowRow::shown));
                 answer.rows.extend(
                     triton
-                        .filter(|row| row.version == version || is_release_of(row.version, version))
+                        .filter(|row| row.version.as_str() == version || is_release_of(row.version.as_str(), version))
                         .map(ShowRow::shown),
                 );
             }
@@ -369,7 +370,9 @@ impl Knowledge {
             .same_version_dependencies(name)
             .into_iter()
             .filter_map(|plugin| self.framework_build(plugin, version?));
-        answer.rows.extend(builds.filter(|row| Some(row.version) == version).map(ShowRow::shown));
+        answer
+            .rows
+            .extend(builds.filter(|row| version.is_some_and(|version| row.is_of_version(version))).map(ShowRow::shown));
         if version.is_none() {
             answer.rows.extend(self.gpu_dependencies_of(name).map(ShowRow::shown));
         }

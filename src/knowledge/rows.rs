@@ -5,7 +5,9 @@ use jiff::civil::Date;
 
 use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};
 pub use crate::knowledge::drivers::ToolkitChanges;
+use crate::knowledge::parsed_text::{ParsedText, RowRange, RowVersion};
 use crate::model::named_values::named_values;
+use crate::model::package::{ExactVersion, VersionRange};
 pub use crate::model::row_info::{How, RowInfo};
 
 /// A GPU brand that applies to a range of driver branches.
@@ -39,6 +41,9 @@ macro_rules! field_enums {
 
 every_field_enum!(field_enums);
 
+/// The version of a row for every version.
+pub(super) const EVERY_VERSION: &str = "*";
+
 /// The Rust type of a kind of field.
 macro_rules! field_type {
     (Str) => { &'static str };
@@ -51,6 +56,13 @@ macro_rules! field_type {
     (Bool) => { bool };
     (OptBool) => { Option<bool> };
     (Flag) => { bool };
+    (Version) => { RowVersion };
+    (OptVersion) => { Option<RowVersion> };
+    (VersionOrAny) => { Option<RowVersion> };
+    (Range) => { RowRange };
+    (OptRange) => { Option<RowRange> };
+    (VersionByName) => { &'static [(&'static str, RowVersion)] };
+    (RangeByVersion) => { &'static [(RowVersion, RowRange)] };
     (Cuda) => { CudaVersion };
     (OptCuda) => { Option<CudaVersion> };
     (Minor) => { CudaVersion };
@@ -92,6 +104,53 @@ macro_rules! row_structs {
 
 every_table!(row_structs);
 
+impl FrameworkBuildRow {
+    /// Whether its version certainly lies in a range; not for a row about every version.
+    pub fn is_in_range(&self, range: &VersionRange) -> bool {
+        self.version.is_some_and(|version| range.contains(version) == Some(true))
+    }
+
+    /// Whether it is about one release, rather than a minor version or every version.
+    pub fn is_full_release(&self) -> bool {
+        self.version.is_some_and(|version| version.as_str().split('.').count() > 2)
+    }
+
+    /// Returns the version as the table has it: `*` for every version.
+    pub fn version_text(&self) -> &'static str {
+        self.version.map_or(EVERY_VERSION, ParsedText::as_str)
+    }
+
+    /// Whether it is the row of a version, as written.
+    pub fn is_of_version(&self, version: &str) -> bool {
+        self.version.is_some_and(|own| own.as_str() == version)
+    }
+}
+
+impl RequiresDistRow {
+    /// Returns the version as the table has it: `*` for every version.
+    pub fn version_text(&self) -> &'static str {
+        self.version.map_or(EVERY_VERSION, ParsedText::as_str)
+    }
+
+    /// Whether a release is in the range of releases of the row; an invalid version counts as the newest.
+    pub fn applies_to(&self, release: &ExactVersion) -> bool {
+        let reaches = |bound: RowVersion| !release.is_valid() || release.compare(bound).is_ge();
+        self.from.is_none_or(reaches) && !self.before.is_some_and(reaches)
+    }
+
+    /// Whether it is the row of a version, as written.
+    pub fn is_of_version(&self, version: &str) -> bool {
+        self.version.is_some_and(|own| own.as_str() == version)
+    }
+}
+
+impl WheelPythonRow {
+    /// Whether a release lies in the range.
+    pub fn contains(&self, version: &ExactVersion) -> bool {
+        version.compare(self.first).is_ge() && self.last.is_none_or(|last| version.compare(last).is_le())
+    }
+}
+
 impl RequiredLibrariesRow {
     /// Whether it needs a library.
     pub fn needs_library(&self, soname: &str) -> bool {
@@ -102,4 +161,12 @@ impl RequiredLibrariesRow {
     pub fn sonames(&self) -> impl Iterator<Item = &'static str> {
         self.needs.iter().chain(self.opens).copied()
     }
+}
+
+/// Returns the row of the newest version.
+pub fn newest_framework_build(
+    rows: impl Iterator<Item = &'static FrameworkBuildRow>,
+) -> Option<&'static FrameworkBuildRow> {
+    let releases = rows.filter_map(|row| Some((row.version?, row)));
+    releases.max_by(|(one, _), (other, _)| one.compare(other)).map(|(_, row)| row)
 }

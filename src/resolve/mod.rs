@@ -16,7 +16,7 @@ use crate::model::cause::Cause;
 
 pub use catalog::{Catalog, Release};
 pub use request::{DependencySpecifier, InstallRequest, InstallerPolicy, Resolution, Selection, UpgradePolicy};
-pub use tables::{LISTED_ARCHITECTURE, TableCatalog, is_full_release};
+pub use tables::{LISTED_ARCHITECTURE, TableCatalog};
 
 /// Returns what an installer selects for the requirements of a command.
 pub fn resolve(request: &InstallRequest<'_>, catalog: &impl Catalog, policy: InstallerPolicy) -> Resolution {

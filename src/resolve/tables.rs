@@ -1,12 +1,10 @@
 //! The releases and requirements in the compatibility database.
 
-use std::cmp::Ordering;
-
 use jiff::civil::Date;
 
 use crate::knowledge::{FrameworkBuildRow, Knowledge, RequiresDistRow, TorchRow};
 use crate::model::cause::Cause;
-use crate::model::package::{ExactVersion, IndexSelection, PackageName, VersionRange, compare_pep440_versions};
+use crate::model::package::{ExactVersion, IndexSelection, PackageName};
 use crate::resolve::catalog::{Catalog, Release};
 use crate::resolve::request::DependencySpecifier;
 
@@ -68,7 +66,7 @@ impl TableCatalog<'_> {
         if self.arch == LISTED_ARCHITECTURE {
             return row.variants.contains(&tag);
         }
-        self.knowledge.torch_build(row.version, tag, self.arch).is_some()
+        self.knowledge.torch_build(row.version.as_str(), tag, self.arch).is_some()
     }
 
     /// Returns the releases of a framework with one build each.
@@ -78,14 +76,14 @@ impl TableCatalog<'_> {
     pub fn framework_releases(&self, name: &str) -> impl Iterator<Item = &'static FrameworkBuildRow> {
         let has_wheel = |row: &FrameworkBuildRow| {
             let mut rows = self.knowledge.complete_wheel_pythons_of(row.distribution);
-            self.python.is_none_or(|python| {
-                rows.any(|own| own.python == python && is_between(row.version, own.first, own.last))
+            row.version.is_some_and(|version| {
+                self.python.is_none_or(|python| rows.any(|own| own.python == python && own.contains(version)))
             })
         };
         let is_released =
             |row: &FrameworkBuildRow| self.as_of.is_none_or(|day| row.released.is_some_and(|released| released <= day));
-        let rows = self.knowledge.framework_releases().filter(move |row| row.distribution == name);
-        rows.filter(move |row| is_full_release(row.version) && has_wheel(row) && is_released(row))
+        let rows = self.knowledge.framework_releases_of(name);
+        rows.filter(move |row| row.is_full_release() && has_wheel(row) && is_released(row))
     }
 
     /// Returns the releases of a framework, or those of a distribution with a dependency of the same version that is a
@@ -98,14 +96,15 @@ impl TableCatalog<'_> {
         let releases = |distribution: &str| -> Vec<ExactVersion> {
             let has_list = self.knowledge.complete_wheel_pythons_of(distribution).next().is_some();
             let catalog = Self { python: self.python.filter(|_| has_list), ..*self };
-            catalog.framework_releases(distribution).map(|row| ExactVersion::from(row.version)).collect()
+            catalog.framework_releases(distribution).filter_map(|row| Some(row.version?.cloned())).collect()
         };
         distributions.into_iter().flat_map(releases).collect()
     }
 
     /// Returns the releases of a distribution with what each requires of torch.
     fn releases_with_torch_requirement(&self, name: &str) -> impl Iterator<Item = &'static RequiresDistRow> {
-        let rows = self.knowledge.torch_requirements_of(name).filter(|row| row.version != "*" && !row.range.is_empty());
+        let rows =
+            self.knowledge.torch_requirements_of(name).filter(|row| row.version.is_some() && !row.range.is_any());
         let is_on_indexes =
             |row: &RequiresDistRow| row.released.is_none() || !matches!(self.indexes, IndexSelection::Only(_));
         let is_released =
@@ -117,10 +116,11 @@ impl TableCatalog<'_> {
 impl Catalog for TableCatalog<'_> {
     fn releases(&self, name: &PackageName) -> Result<Vec<Release>, Cause> {
         if self.knowledge.has_variants(name) {
-            return Ok(self.torch_releases().map(|row| Release::new(row.version)).collect());
+            return Ok(self.torch_releases().map(|row| Release::new(row.version.cloned())).collect());
         }
         let unlisted = || Cause::TorchRequirement { package: name.to_string() };
-        let builds: Vec<Release> = self.framework_releases(name).map(|row| Release::new(row.version)).collect();
+        let builds: Vec<Release> =
+            self.framework_releases(name).filter_map(|row| Some(Release::new(row.version?.cloned()))).collect();
         if !builds.is_empty() {
             return Ok(builds);
         }
@@ -128,12 +128,11 @@ impl Catalog for TableCatalog<'_> {
         let mut rows = self.releases_with_torch_requirement(name).peekable();
         rows.peek().ok_or_else(unlisted)?;
         // Its wheels exist where those of the torch that it is built for do.
-        let torch: Vec<ExactVersion> = self.torch_releases().map(|row| ExactVersion::from(row.version)).collect();
-        let is_built = |row: &&RequiresDistRow| {
-            let range = VersionRange::from(row.range);
-            torch.iter().any(|version| range.contains(version) == Some(true))
-        };
-        let listed: Vec<Release> = rows.filter(is_built).map(|row| Release::new(row.version)).collect();
+        let torch: Vec<&TorchRow> = self.torch_releases().collect();
+        let is_built =
+            |row: &&RequiresDistRow| torch.iter().any(|torch| row.range.contains(torch.version) == Some(true));
+        let listed: Vec<Release> =
+            rows.filter(is_built).filter_map(|row| Some(Release::new(row.version?.cloned()))).collect();
         if listed.is_empty() { Err(unlisted()) } else { Ok(listed) }
     }
 
@@ -144,26 +143,15 @@ impl Catalog for TableCatalog<'_> {
         _: &[PackageName],
     ) -> Result<Vec<DependencySpecifier>, Cause> {
         let is_required = |row: &&RequiresDistRow| {
-            row.version == version.public() && !row.unasked && row.arch.is_none_or(|arch| arch == self.arch)
+            row.is_of_version(version.public()) && !row.unasked && row.arch.is_none_or(|arch| arch == self.arch)
         };
         let rows = self.knowledge.requirements_of(name).filter(is_required);
-        Ok(rows.map(|row| DependencySpecifier::new(PackageName::python(row.package), row.range)).collect())
+        Ok(rows.map(|row| DependencySpecifier::new(PackageName::python(row.package), row.range.cloned())).collect())
     }
 }
 
 /// Whether a release of torch has a wheel for a Python version.
 fn has_wheel_for_python(row: &TorchRow, python: &str, knowledge: Knowledge) -> bool {
     let range = knowledge.torch_pythons().find(|range| range.python == python);
-    range.is_some_and(|range| is_between(row.version, range.first, range.last))
-}
-
-/// Whether a version lies between two others, both included; without a last one, at or above the first.
-fn is_between(version: &str, first: &str, last: Option<&str>) -> bool {
-    compare_pep440_versions(version, first).is_some_and(Ordering::is_ge)
-        && last.is_none_or(|last| compare_pep440_versions(version, last).is_some_and(Ordering::is_le))
-}
-
-/// Whether a row is about one release, rather than a minor version or all versions.
-pub fn is_full_release(version: &str) -> bool {
-    version.split('.').count() > 2
+    range.is_some_and(|range| range.contains(row.version))
 }

@@ -201,7 +201,6 @@ const EXEMPT: &[(&str, &str, &str)] = &[
     ),
     ("layer/tar_stream.rs", "error: cause.to_string()", "an error of the operating system"),
     ("infer/cuda_callers.rs", "*list != UNNAMED_LIST", "a part of the key of a fact"),
-    ("infer/external_libraries.rs", "range.contains_text(&version.to_string())", "a version"),
     ("cli/args/judging.rs", "pub(crate) why: Option<String>,", "the value of an option"),
     ("cli/build_definitions.rs", "Err(why.to_string())", "printed"),
     ("judge/facts.rs", "why.reason(), why.remedy()", "printed"),

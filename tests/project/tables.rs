@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use imagelint::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};
-use imagelint::knowledge::{CompatSelection, GpuClass, How, Knowledge, compare_natural, overlay};
+use imagelint::knowledge::{CompatSelection, FrameworkBuildRow, GpuClass, How, Knowledge, compare_natural, overlay};
 use imagelint::text::source::SourceText;
 
 use crate::architecture::sources;
@@ -108,7 +108,7 @@ fn references_between_tables_resolve() {
         assert!(month.compat.is_none_or(|compat| Some(compat.branch()) == branch), "{month:?}");
     }
     for build in KNOWLEDGE.torch_builds() {
-        let release = KNOWLEDGE.torch_release(build.version).expect(build.version);
+        let release = KNOWLEDGE.torch_release(build.version.as_str()).expect("a release");
         assert!(release.variants.contains(&build.variant), "{build:?}");
     }
     for gpu in KNOWLEDGE.gpus() {
@@ -196,10 +196,9 @@ fn distributions_with_all_releases_have_their_wheels() {
     assert_eq!(complete.len(), 6);
     for name in complete {
         let mut rows = KNOWLEDGE.complete_wheel_pythons_of(name);
-        let newest = KNOWLEDGE.framework_releases().filter(|row| row.distribution == name).last().expect(name);
+        let newest = KNOWLEDGE.framework_releases_of(name).filter_map(|row| row.version).last().expect(name);
         assert!(rows.clone().count() > 4, "{name}");
-        let reaches = |last: &str| compare_natural(last, newest.version).is_ge();
-        assert!(rows.any(|row| row.last.is_none_or(reaches)), "{name} {}", newest.version);
+        assert!(rows.any(|row| row.last.is_none_or(|last| last.compare(newest).is_ge())), "{name} {newest}");
     }
     assert_eq!(KNOWLEDGE.complete_wheel_pythons_of("xgboost").count(), 0);
     assert!(KNOWLEDGE.torch_pythons().is_sorted_by(|one, next| compare_natural(one.python, next.python).is_lt()));
@@ -213,7 +212,7 @@ fn every_default_cuda_wheel_has_known_gpu_code() {
     for release in KNOWLEDGE.torch_releases().iter().filter(|row| row.released >= since) {
         for default in release.default_variant.iter().filter(|default| default.value != "cpu") {
             seen += 1;
-            let build = KNOWLEDGE.torch_build(release.version, default.value, default.arch);
+            let build = KNOWLEDGE.torch_build(release.version.as_str(), default.value, default.arch);
             assert!(build.is_some(), "{} {} {}", release.version, default.value, default.arch);
         }
     }
@@ -232,10 +231,7 @@ fn required_packages_and_frameworks_exist_in_the_tables() {
         let other = KNOWLEDGE.other_processor_of_package(row.package).is_some();
         let known = KNOWLEDGE.framework(row.package).is_some() || library || build || companion || other;
         assert!(known, "{row:?}");
-        assert!(
-            row.before.is_none_or(|before| row.from.is_none_or(|from| compare_natural(from, before).is_lt())),
-            "{row:?}"
-        );
+        assert!(row.before.is_none_or(|before| row.from.is_none_or(|from| from.compare(before).is_lt())), "{row:?}");
         let normalized = row.extra.map(|extra| extra.to_lowercase().replace(['_', '.'], "-"));
         assert_eq!(row.extra, normalized.as_deref(), "{row:?}");
     }
@@ -329,7 +325,7 @@ fn arm64_wheel_has_separate_gpu_code() {
     for row in KNOWLEDGE.framework_builds().iter().filter(|row| row.arch.is_some()) {
         let code_only = row.cuda.is_none() && row.released.is_none() && row.torch.is_none() && row.code_known;
         assert!(code_only, "{row:?}");
-        let build = KNOWLEDGE.framework_build(row.distribution, row.version);
+        let build = KNOWLEDGE.framework_build(row.distribution, row.version_text());
         assert!(build.is_some_and(|build| build.version == row.version && build.cuda.is_some()), "{row:?}");
     }
 }
@@ -399,7 +395,7 @@ fn old_gpus_have_their_last_driver_branch_and_ambiguous_names_match_none() {
 
 #[test]
 fn a_row_for_a_minor_release_applies_only_to_its_patch_releases() {
-    let of = |version: &str| KNOWLEDGE.framework_build("tensorflow", version).map(|row| row.version);
+    let of = |version: &str| KNOWLEDGE.framework_build("tensorflow", version).map(FrameworkBuildRow::version_text);
     assert_eq!(of("2.3.0"), Some("2.3.0"));
     assert_eq!(of("2.3.0rc0"), Some("2.3"));
     assert_eq!(of("2.3"), Some("2.3"));
@@ -457,10 +453,10 @@ fn library_wheels_have_their_cuda_version() {
         let of_row = |soname: &&str| soname.strip_prefix(row.library).is_some_and(|rest| rest.starts_with(".so."));
         assert!(packages.all(|package| package.sonames.iter().any(of_row)), "{row:?}");
     }
-    let variants = |version| KNOWLEDGE.bundled_variants_of("bitsandbytes", version).map(|row| row.from);
+    let variants = |version| KNOWLEDGE.bundled_variants_of("bitsandbytes", version).map(|row| row.from.as_str());
     assert_eq!(variants("0.45.1"), Some("0.45.0"));
     assert_eq!(variants("0.1"), None);
-    let triton = KNOWLEDGE.triton_compilers().iter().find(|row| row.version == "3.1.0");
+    let triton = KNOWLEDGE.triton_compilers().iter().find(|row| row.version.as_str() == "3.1.0");
     assert_eq!(triton.map(|row| row.ptxas), Some(cuda("12.4.99")));
 }
 
@@ -669,9 +665,9 @@ fn the_built_in_files_read_the_same_at_run_time() {
 fn only_requirements_of_several_releases_have_bounds() {
     for row in KNOWLEDGE.requires_dist() {
         let bounded = row.from.is_some() || row.before.is_some();
-        assert!(row.version == "*" || !bounded, "{row:?}");
-        assert!(row.version == "*" || row.on_python.is_empty() && row.older.is_empty(), "{row:?}");
-        let version_rules = [!row.range.is_empty(), row.same, row.local.is_some()];
+        assert!(row.version.is_none() || !bounded, "{row:?}");
+        assert!(row.version.is_none() || row.on_python.is_empty() && row.older.is_empty(), "{row:?}");
+        let version_rules = [!row.range.is_any(), row.same, row.local.is_some()];
         assert!(version_rules.into_iter().filter(|set| *set).count() <= 1, "{row:?}");
     }
 }

@@ -12,7 +12,7 @@ use crate::model::fact::{
     Completeness, Evidence, FactId, FactKey, InspectionDepth, Observations, Origin, PrintedValue, ValueState,
 };
 use crate::model::note::Note;
-use crate::model::package::compare_pep440_versions;
+use crate::model::package::ExactVersion;
 use crate::registry::PulledImage;
 
 /// Maximum number of notes that are reported for one image.
@@ -158,7 +158,7 @@ fn shorten_step(step: &str) -> String {
 
 /// Whether two versions are equal, even if written differently.
 pub(super) fn is_same_version(one: &str, other: &str) -> bool {
-    one == other || compare_pep440_versions(one, other) == Some(std::cmp::Ordering::Equal)
+    ExactVersion::from(one).is_same(&ExactVersion::from(other))
 }
 
 /// Reads the layers of an image, and returns observations and notes. `tree` has one layer for each of the image,

@@ -110,6 +110,7 @@ fn shell_quote(spec: &str) -> String {
 mod tests {
     use super::*;
     use crate::fix::recommend::base_image::BaseImageKind;
+    use crate::knowledge::ParsedText;
     use crate::model::package::PackageName;
 
     fn choice(name: &'static str, spec: &str, page: Option<&str>) -> CandidateRelease {
@@ -117,7 +118,7 @@ mod tests {
             name: PackageName::python(name),
             extras: Vec::new(),
             code: name,
-            version: "1",
+            version: ParsedText::leak("1"),
             build: None,
             spec: spec.to_owned(),
             page: page.map(str::to_owned),

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use crate::cuda::DriverVersion;
 use crate::fix::recommend::base_image::BaseImageKind;
 use crate::fix::recommend::candidate::CandidateImage;
-use crate::fix::recommend::release::{compare_versions, tag_size_rank};
+use crate::fix::recommend::release::tag_size_rank;
 use crate::fix::recommend::trial::CandidateResult;
 use crate::knowledge::compare_natural;
 use crate::replay::StartRoute;
@@ -86,7 +86,7 @@ pub(super) fn compare_releases(one: &CandidateImage<'_>, other: &CandidateImage<
         .candidate_releases
         .iter()
         .zip(&other.candidate_releases)
-        .map(|(one, other)| compare_versions(other.version, one.version));
+        .map(|(one, other)| other.version.compare(one.version));
     // Of images of one repository that bring a framework, the newer one.
     let later = || match (one.base.kind, other.base.kind) {
         (BaseImageKind::Framework, BaseImageKind::Framework) => {
@@ -133,7 +133,7 @@ pub(super) fn lower_rank_reason(best: &TestedCandidate<'_>, one: &TestedCandidat
     }
     let older = best.candidate.candidate_releases.iter().zip(&one.candidate.candidate_releases);
     let older: Vec<String> = older
-        .filter(|(best, one)| compare_versions(one.version, best.version).is_lt())
+        .filter(|(best, one)| one.version.compare(best.version).is_lt())
         .map(|(best, one)| format!("{} {} is older than {}", one.name, one.version, best.version))
         .collect();
     if let Some(first) = older.first() {
@@ -193,6 +193,7 @@ mod tests {
     use crate::fix::recommend::base_image::BaseCandidate;
     use crate::fix::recommend::candidate::GpuEnvironment;
     use crate::fix::recommend::release::CandidateRelease;
+    use crate::knowledge::ParsedText;
     use crate::model::outcome::Outcome;
     use crate::model::package::PackageName;
 
@@ -200,7 +201,8 @@ mod tests {
     const JIT: CandidateResult = CandidateResult::Starts { route: StartRoute::Jit, uninspected: false };
     const UNINSPECTED: CandidateResult = CandidateResult::Starts { route: StartRoute::Native, uninspected: true };
 
-    fn choice(version: &'static str) -> CandidateRelease {
+    fn choice(version: &str) -> CandidateRelease {
+        let version = ParsedText::leak(version);
         let (name, spec) = (PackageName::python("a"), format!("a=={version}"));
         let (extras, build, page) = (Vec::new(), None, None);
         CandidateRelease { name, extras, code: "a", version, build, spec, page, cuda: None, within: None }

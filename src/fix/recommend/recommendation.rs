@@ -99,7 +99,7 @@ fn report_combination(
     let CandidateImage { candidate_releases, base, .. } = &one.candidate;
     let package = |choice: &&CandidateRelease| RecommendedPackage {
         name: choice.name.to_string(),
-        version: choice.version.to_owned(),
+        version: choice.version.to_string(),
         build: choice.build.map(str::to_owned),
         spec: Some(choice.spec.clone()).filter(|spec| !spec.is_empty()),
     };

@@ -2,7 +2,7 @@
 
 use crate::install::parse_requirement;
 use crate::knowledge::Knowledge;
-use crate::model::package::{PackageVersion, Requirement, VersionRange};
+use crate::model::package::{ExactVersion, PackageVersion, Requirement, VersionRange};
 use crate::text::source::Span;
 
 /// The request as written on the command line.
@@ -52,8 +52,8 @@ impl PackageRequest {
     }
 
     /// Whether a version satisfies the specifier, whatever its build.
-    pub(super) fn admits(&self, version: &str) -> bool {
-        self.requirement.version.public_range().is_some_and(|range| range.contains_text(version) == Some(true))
+    pub(super) fn admits(&self, version: &ExactVersion) -> bool {
+        self.requirement.version.public_range().is_some_and(|range| range.contains(version) == Some(true))
     }
 }
 

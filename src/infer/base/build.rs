@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 
 use crate::cuda::{CudaVersion, DriverVersion};
-use crate::knowledge::{BaseFamilyRow, CodeFloorRow, FrameworkImageRow, Knowledge, RowInfo};
+use crate::knowledge::{BaseFamilyRow, CodeFloorRow, FrameworkImageRow, Knowledge, RowInfo, RowVersion};
 use crate::model::cause::{BaseName, Cause};
 use crate::model::fact::{Derivation, Evidence, FactId};
 use crate::model::package::ObservedPackage;
@@ -49,15 +49,15 @@ pub(in crate::infer) struct BaseBuild {
     /// Why it is unknown whether that entrypoint detects GPUs that reject the compat library.
     pub(in crate::infer) probe_unsure: Option<Cause>,
     /// The torch version in the image, with its CUDA variant.
-    pub(in crate::infer) torch: Option<(&'static str, &'static RowInfo)>,
+    pub(in crate::infer) torch: Option<(RowVersion, &'static RowInfo)>,
     /// The listed versions before and after the torch in the image, if the tables do not list its exact version.
-    pub(in crate::infer) torch_bounds: Option<[Option<&'static str>; 2]>,
+    pub(in crate::infer) torch_bounds: Option<[Option<RowVersion>; 2]>,
     /// The row by which it contains torch for GPUs of another vendor than NVIDIA.
     pub(in crate::infer) of_others: Option<&'static RowInfo>,
     /// The conda channel of its torch; `None` for the wheel.
     pub(in crate::infer) torch_channel: Option<&'static str>,
     /// Packages in the image, with their versions.
-    pub(in crate::infer) packages: &'static [(&'static str, &'static str)],
+    pub(in crate::infer) packages: &'static [(&'static str, RowVersion)],
     /// The row of an image that compiled some of its packages itself.
     pub(in crate::infer) compiled: Option<&'static FrameworkImageRow>,
     /// What every image of its repository has, if the tables list it.

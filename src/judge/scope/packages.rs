@@ -5,12 +5,12 @@ use crate::infer::variant_cuda;
 use crate::judge::scope::{
     BlamedLookup, RuleScope, bool_lookup, fact_lookup, list_lookup, observed_list_lookup, text_lookup, version_lookup,
 };
-use crate::knowledge::ProcessorPackageRow;
+use crate::knowledge::{ParsedText, ProcessorPackageRow};
 use crate::model::fact::{
     Component, ComponentRole, Derivation, Evidence, FactEntry, FactId, FactKey, ImageFacts, Observations, PrintedValue,
     ValueState,
 };
-use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion, public_version};
+use crate::model::package::{ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion};
 use crate::model::reference::ImageReference;
 use crate::rules::{ComponentScopes, FactLookup, FactScope, FactValue};
 
@@ -341,7 +341,7 @@ impl RuleScope<'_> {
         let (repository, tag) = (reference.familiar_name(), reference.tag().unwrap_or_default());
         let own = self.knowledge.framework_image(&repository, tag).and_then(|row| row.torch);
         let family = self.knowledge.base_family(&repository).filter(|row| row.torch);
-        let own = own.or(family.map(|_| UNLISTED_RELEASE));
+        let own = own.map(ParsedText::as_str).or(family.map(|_| UNLISTED_RELEASE));
         let named = self.seen.and_then(|all| {
             self.installed_packages(all).rev().find(|one| one.requirement.name == BASE_IMAGE_FRAMEWORK)
         });
@@ -351,7 +351,7 @@ impl RuleScope<'_> {
             return absent;
         };
         let PackageVersion::Exact(exact) = &named.requirement.version else { return absent };
-        if exact.public() == public_version(own) {
+        if exact.public() == ExactVersion::from(own).public() {
             absent
         } else {
             BlamedLookup::without_fact(text_lookup(own)).with_fact(Some(named.fact))

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::str::FromStr as _;
 
+use pep440_rs::{Version, VersionSpecifiers};
 use serde::Deserialize;
 use toml::Value;
 use toml::value::Datetime;
@@ -14,7 +16,9 @@ pub(crate) const HEAD: &str = "// Generated from rules/knowledge by src/knowledg
     use jiff::civil::date;\n\n\
     use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};\n\
     use crate::knowledge::rows;\n\
-    use crate::knowledge::lookup::Tables;\n";
+    use crate::knowledge::lookup::Tables;\n\
+    use crate::knowledge::parsed_text::ParsedText;\n\
+    use crate::model::package::{ExactVersion, VersionRange};\n";
 
 /// One file of `rules/knowledge/`: default provenance, and the rows.
 #[derive(Deserialize)]
@@ -133,6 +137,16 @@ fn expression(kind: Kind, value: Option<&Value>) -> Result<String, String> {
         Kind::Bool => flag(needed()?),
         Kind::OptBool => optional(value, flag),
         Kind::Flag => value.map_or(Ok("false".to_owned()), flag),
+        Kind::Version => parsed_version(needed()?),
+        Kind::OptVersion => optional(value, parsed_version),
+        Kind::VersionOrAny => match needed()? {
+            Value::String(text) if text == "*" => Ok("None".to_owned()),
+            one => optional(Some(one), parsed_version),
+        },
+        Kind::Range => parsed_range(needed()?),
+        Kind::OptRange => optional(value, parsed_range),
+        Kind::VersionByName => pairs(value, parsed_version),
+        Kind::RangeByVersion => ranges_by_version(value),
         Kind::Cuda => version("CudaVersion", needed()?),
         Kind::Minor => minor(needed()?),
         Kind::OptCuda => optional(value, |value| version("CudaVersion", value)),
@@ -148,7 +162,7 @@ fn expression(kind: Kind, value: Option<&Value>) -> Result<String, String> {
         Kind::OptDay => optional(value, day),
         Kind::StrByArch => by_arch(value, quoted),
         Kind::Brands => list(value, brand),
-        Kind::Pairs => pairs(value),
+        Kind::Pairs => pairs(value, quoted),
         Kind::Variant(name, variants) => variant(name, variants, text(needed()?)?),
         Kind::HowElseInferred => variant("How", HOW, value.map_or(Ok("inferred"), text)?),
     }
@@ -179,13 +193,11 @@ fn by_arch(value: Option<&Value>, one: impl Fn(&Value) -> Result<String, String>
 }
 
 /// Returns a slice expression of name and value pairs.
-fn pairs(value: Option<&Value>) -> Result<String, String> {
+fn pairs(value: Option<&Value>, one: impl Fn(&Value) -> Result<String, String>) -> Result<String, String> {
     let Some(value) = value else { return Ok("&[]".to_owned()) };
     let items = value.as_table().ok_or("expected a table of names and values")?;
-    let items: Vec<String> = items
-        .iter()
-        .map(|(name, value)| Ok(format!("({name:?}, {})", quoted(value)?)))
-        .collect::<Result<_, String>>()?;
+    let items: Vec<String> =
+        items.iter().map(|(name, value)| Ok(format!("({name:?}, {})", one(value)?))).collect::<Result<_, String>>()?;
     Ok(format!("&[{}]", items.join(", ")))
 }
 
@@ -218,6 +230,36 @@ fn version(name: &str, value: &Value) -> Result<String, String> {
         return Err(format!("`{written}` is not a version"));
     }
     Ok(format!("{name}::constant({written:?})"))
+}
+
+/// Returns an expression for a version by PEP 440.
+fn parsed_version(value: &Value) -> Result<String, String> {
+    let written = text(value)?;
+    Version::from_str(written).map_err(|error| format!("`{written}` is not a version: {error}"))?;
+    Ok(parsed_text("ExactVersion", written))
+}
+
+/// Returns an expression for a range of versions.
+fn parsed_range(value: &Value) -> Result<String, String> {
+    let written = text(value)?;
+    VersionSpecifiers::from_str(written).map_err(|error| format!("`{written}` is not a range: {error}"))?;
+    Ok(parsed_text("VersionRange", written))
+}
+
+/// Returns an expression for a text that is parsed at first use.
+fn parsed_text(parsed: &str, written: &str) -> String {
+    format!("{{ static TEXT: ParsedText<{parsed}> = ParsedText::new({written:?}); &TEXT }}")
+}
+
+/// Returns a slice expression of version and range pairs.
+fn ranges_by_version(value: Option<&Value>) -> Result<String, String> {
+    let Some(value) = value else { return Ok("&[]".to_owned()) };
+    let items = value.as_table().ok_or("expected a table of versions and ranges")?;
+    let pair = |(version, range): (&String, &Value)| {
+        Ok(format!("({}, {})", parsed_version(&Value::String(version.clone()))?, parsed_range(range)?))
+    };
+    let items: Vec<String> = items.iter().map(pair).collect::<Result<_, String>>()?;
+    Ok(format!("&[{}]", items.join(", ")))
 }
 
 /// Returns a constructor call for a CUDA version of exactly two numbers.

@@ -30,7 +30,7 @@ macro_rules! with_package_tables {
         /// A torch release.
         torch_releases: TorchRow by [version] {
             /// Version: `2.6.0`.
-            version: Str,
+            version: Version,
             /// Variant on the default index by architecture: `cu124`, `cpu`.
             default_variant: StrByArch,
             /// All CUDA variants.
@@ -43,7 +43,7 @@ macro_rules! with_package_tables {
         /// The GPU code of one torch build.
         torch_builds: TorchBuildRow by [version, variant, arch] {
             /// Version: `2.6.0`.
-            version: Str,
+            version: Version,
             /// Variant: `cu124`, `cpu`.
             variant: Str,
             /// Architecture: `amd64`, `arm64`.
@@ -60,7 +60,7 @@ macro_rules! with_package_tables {
             /// Distribution: `tensorflow`.
             distribution: Str,
             /// Version.
-            version: Str,
+            version: VersionOrAny,
             /// Architecture whose wheel the row is about: `arm64`; `None` for the release, with the code of its amd64 wheel.
             arch: OptStr,
             /// CUDA version that it was built with; `None` for a CPU build, and in a row for one architecture.
@@ -74,7 +74,7 @@ macro_rules! with_package_tables {
             /// Date on which the default index received it; `None` if unknown.
             released: OptDay,
             /// Specifier of the torch versions that it was compiled for, if its metadata has no requirement.
-            torch: OptStr,
+            torch: OptRange,
         }
         /// A library with the GPU code of a component.
         code_libraries: CodeLibraryRow by [component, file] {
@@ -97,9 +97,9 @@ macro_rules! with_package_tables {
             /// Distribution.
             distribution: Str,
             /// First release.
-            from: Str,
+            from: Version,
             /// First release with another value; `None` if it still applies.
-            before: OptStr,
+            before: OptVersion,
             /// The lowest compute capability.
             capability: Capability,
         }
@@ -265,9 +265,9 @@ macro_rules! with_package_tables {
             /// The name, case-sensitive: `Hopper`.
             name: Str,
             /// First torch release.
-            from: Str,
+            from: Version,
             /// First torch release with another meaning; `None` if it still applies.
-            before: OptStr,
+            before: OptVersion,
             /// Entries that replace it: `8.0`, `8.6+PTX`.
             targets: Strs,
         }
@@ -281,13 +281,13 @@ macro_rules! with_package_tables {
             package: Str,
             /// Release of the distribution. `*` for every release from `from` to `before`; if neither is given and other
             /// rows of the package list releases, for the newest only.
-            version: Str,
+            version: VersionOrAny,
             /// For version `*`: first release with the requirement.
-            from: OptStr,
+            from: OptVersion,
             /// For version `*`: first release without it.
-            before: OptStr,
+            before: OptVersion,
             /// PEP 440 specifier; empty if any version is allowed.
-            range: Str,
+            range: Range,
             /// Whether the package has the same version as the distribution.
             same: Flag,
             /// Local part of the version, if the package has the version of the distribution with this local part.
@@ -298,10 +298,10 @@ macro_rules! with_package_tables {
             arch: OptStr,
             /// For version `*`: Python versions that the newest release does not support, oldest first, with the specifier of
             /// the newest release that does.
-            on_python: Pairs,
+            on_python: RangeByVersion,
             /// For version `*`: older releases, oldest first, each with its specifier; the releases before each of them
             /// require no more than it does.
-            older: Pairs,
+            older: RangeByVersion,
             /// Day of the release on the default index, if it was not made together with a release of the package.
             released: OptDay,
             /// Whether the metadata has no such requirement; `range` is then the version that it was built for.
@@ -325,9 +325,9 @@ macro_rules! with_package_tables {
             /// Python version: `3.8`.
             python: Str,
             /// First release of the range.
-            first: Str,
+            first: Version,
             /// Last release, if later ones have no wheels.
-            last: OptStr,
+            last: OptVersion,
         }
         /// A package whose GPU code is compiled during the image build.
         cuda_extensions: CudaExtensionRow by [distribution] {
@@ -368,7 +368,7 @@ macro_rules! with_package_tables {
             /// Normalized name.
             distribution: Str,
             /// First release with CUDA builds for arm64.
-            arm64_from: OptStr,
+            arm64_from: OptVersion,
             /// Whether each release is built for every CUDA version of the torch release that it requires.
             with_torch: Flag,
             /// Source repository, if it differs from the name: `pytorch/vision`.
@@ -395,9 +395,9 @@ macro_rules! with_package_tables {
             /// Variant: `cu113`.
             variant: Str,
             /// First release.
-            first: Str,
+            first: Version,
             /// Last release.
-            last: Str,
+            last: Version,
             /// Cubin targets that nearly all fatbin containers include.
             sass: Targets,
             /// PTX targets.
@@ -422,9 +422,9 @@ macro_rules! with_package_tables {
             /// Distribution.
             distribution: Str,
             /// First release that it applies to; `None` if unbounded.
-            from: OptStr,
+            from: OptVersion,
             /// First release that it no longer applies to; `None` if unbounded.
-            before: OptStr,
+            before: OptVersion,
             /// Text before the digits: `+cuda`.
             mark: Str,
             /// Digits that are more than a CUDA version: `107` is CUDA 10.0 with cuDNN 7; `None` for all others.
@@ -443,9 +443,9 @@ macro_rules! with_package_tables {
             /// Normalized name: `bitsandbytes`.
             distribution: Str,
             /// First version with these variants; the next row begins where they change.
-            from: Str,
+            from: Version,
             /// Newest version that was checked, if no row follows.
-            newest: OptStr,
+            newest: OptVersion,
             /// Variants: `cu118`, `cu124`.
             variants: Strs,
             /// Whether it loads a library of the same CUDA major version if there is none for the exact CUDA version of
@@ -455,7 +455,7 @@ macro_rules! with_package_tables {
         /// The ptxas versions in a Triton release, which determine the GPUs that it compiles for.
         triton_compilers: TritonRow by [version] {
             /// Triton version: `3.9.0`.
-            version: Str,
+            version: Version,
             /// CUDA version of its ptxas.
             ptxas: Cuda,
             /// CUDA version of a separate ptxas for Blackwell GPUs, if there is one.
@@ -494,7 +494,7 @@ macro_rules! with_package_tables {
             /// Extra.
             extra: Str,
             /// Release.
-            version: Str,
+            version: Version,
             /// First Python version affected, `3.11`; `None` for all.
             python: OptStr,
         }

@@ -19,6 +19,18 @@ pub(crate) enum Kind {
     OptBool,
     /// A boolean that is false if absent.
     Flag,
+    /// A version by PEP 440.
+    Version,
+    OptVersion,
+    /// A version, or `*` for every release, which is `None`.
+    VersionOrAny,
+    /// PEP 440 specifiers; empty if every version is allowed.
+    Range,
+    OptRange,
+    /// A table of versions and ranges.
+    RangeByVersion,
+    /// A table of names and versions.
+    VersionByName,
     Cuda,
     OptCuda,
     /// A CUDA version of exactly two numbers.

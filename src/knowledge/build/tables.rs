@@ -348,7 +348,7 @@ macro_rules! every_table {
             /// CUDA version in the image.
             cuda: Cuda,
             /// torch version in the image; `None` if unknown.
-            torch: OptStr,
+            torch: OptVersion,
             /// Conda channel that torch is from; `None` for the wheel.
             torch_channel: OptStr,
             /// Version of the CUDA base image that it is built on and whose requirement it inherits: `12.4.1`; `None` if
@@ -366,7 +366,7 @@ macro_rules! every_table {
             compat: OptDriver,
             /// Packages and versions that the tag determines; except for `compiled`, they are those of the default Python
             /// index.
-            packages: Pairs,
+            packages: VersionByName,
             /// The packages in `packages` that were compiled for the image, with other GPU code than the wheels of the index.
             compiled: Strs,
             /// Cubin targets of the compiled packages on amd64; empty together with `ptx` if unknown.
@@ -613,7 +613,7 @@ macro_rules! every_table {
             /// Driver version of the libcuda in the compat directory; `None` if no source has the full version.
             compat: OptDriver,
             /// torch version of the `PyTorch` container; `None` if unknown.
-            torch: OptStr,
+            torch: OptVersion,
         }
         /// The lowest compute capability that the program of an image supports, from one month on.
         code_floors: CodeFloorRow by [repository, from] {

@@ -7,8 +7,10 @@ use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::schema::{HOW, Kind};
 use crate::knowledge::toml_reader::{Reader, Value, entries, span_of};
 use crate::knowledge::{
-    BrandRow, ByArch, CompatSelection, GpuClass, How, OptionMeaning, OptionValue, ToolEffect, ToolkitChange,
+    BrandRow, ByArch, CompatSelection, GpuClass, How, OptionMeaning, OptionValue, ParsedText, RowRange, RowVersion,
+    ToolEffect, ToolkitChange,
 };
+use crate::model::package::{ExactVersion, VersionRange};
 
 /// A type that a field of a knowledge row can have.
 ///
@@ -72,11 +74,14 @@ impl Field for bool {
 }
 
 impl<T: Field> Field for Option<T> {
-    fn value_if_missing(_: Kind) -> Option<Self> {
-        Some(None)
+    fn value_if_missing(kind: Kind) -> Option<Self> {
+        if matches!(kind, Kind::VersionOrAny) { None } else { Some(None) }
     }
 
     fn read(reader: &mut Reader, key: &str, kind: Kind, value: &Value<'_>) -> Option<Self> {
+        if matches!(kind, Kind::VersionOrAny) && value.get_ref().as_str() == Some("*") {
+            return Some(None);
+        }
         T::read(reader, key, kind, value).map(Some)
     }
 }
@@ -127,6 +132,30 @@ macro_rules! parsed_fields {
 }
 
 parsed_fields!(DriverVersion ComputeCapability CodeTarget);
+
+macro_rules! parsed_texts {
+    ($($name:ty, $what:literal;)*) => {$(
+        impl Field for &'static ParsedText<$name> {
+            fn value_if_missing(_: Kind) -> Option<Self> {
+                None
+            }
+
+            fn read(reader: &mut Reader, key: &str, _: Kind, value: &Value<'_>) -> Option<Self> {
+                let parsed: Self = ParsedText::leak(&reader.string(key, value)?);
+                if !parsed.is_valid() {
+                    reader.report(span_of(value), format!(concat!("`{}` is not ", $what), parsed), None);
+                    return None;
+                }
+                Some(parsed)
+            }
+        }
+    )*};
+}
+
+parsed_texts! {
+    ExactVersion, "a version, such as 2.6.0";
+    VersionRange, "a range of versions, such as >=2.1,<3";
+}
 
 /// Returns the enum of a field of a kind, and the words that the field may have.
 fn enum_of_kind(kind: Kind) -> Option<(&'static str, &'static [&'static str])> {
@@ -247,9 +276,25 @@ impl<T: Field> Element for ByArch<T> {
     }
 }
 
-impl Element for (&'static str, &'static str) {
+impl<T: Field> Element for (&'static str, T) {
     fn all(reader: &mut Reader, key: &str, kind: Kind, value: &Value<'_>) -> Option<Vec<Self>> {
         read_table_entries(reader, key, kind, value)
+    }
+}
+
+impl Element for (RowVersion, RowRange) {
+    fn all(reader: &mut Reader, key: &str, kind: Kind, value: &Value<'_>) -> Option<Vec<Self>> {
+        let pairs: Vec<(&str, RowRange)> = read_table_entries(reader, key, kind, value)?;
+        let mut read = Vec::new();
+        for (version, range) in pairs {
+            let version: RowVersion = ParsedText::leak(version);
+            if !version.is_valid() {
+                reader.report(span_of(value), format!("`{version}` is not a version"), None);
+                return None;
+            }
+            read.push((version, range));
+        }
+        Some(read)
     }
 }
 

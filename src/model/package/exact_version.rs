@@ -8,8 +8,6 @@ use std::str::FromStr as _;
 use pep440_rs::Version;
 use serde::{Deserialize, Serialize};
 
-use crate::model::package::version_text::{compare_plain_versions, is_plain_version, public_version};
-
 /// An exact version as written, with what it means by PEP 440; versions of other package managers need not be of that
 /// form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -23,6 +21,11 @@ impl ExactVersion {
     /// Returns the version as written.
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// Whether it is a version by PEP 440.
+    pub fn is_valid(&self) -> bool {
+        self.parsed.is_some()
     }
 
     /// Returns the text without the local part.
@@ -58,19 +61,14 @@ impl ExactVersion {
         })
     }
 
-    /// Compares the version to the text of another one by PEP 440; `None` if one is invalid.
-    pub fn compare_text(&self, other: &str) -> Option<Ordering> {
-        // Most are numbers and dots alone, and compared by these.
-        if is_plain_version(&self.text) && is_plain_version(other) {
-            return Some(compare_plain_versions(&self.text, other));
-        }
-        Some(self.parsed.as_ref()?.cmp(&Version::from_str(other).ok()?))
+    /// Compares two versions by PEP 440; `None` if one is invalid.
+    pub fn compare_valid(&self, other: &Self) -> Option<Ordering> {
+        Some(self.parsed.as_ref()?.cmp(other.parsed.as_ref()?))
     }
 
-    /// Whether it is at least `from` and below `before`; an invalid version counts as the newest.
-    pub fn is_between(&self, from: Option<&str>, before: Option<&str>) -> bool {
-        let at = |bound: &str| self.compare_text(bound).unwrap_or(Ordering::Greater);
-        from.is_none_or(|from| at(from).is_ge()) && before.is_none_or(|before| at(before).is_lt())
+    /// Whether both are the same version by PEP 440: `2.1` and `2.1.0`.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.compare(other).is_eq()
     }
 
     /// Returns the version of PEP 440; `None` if it is invalid.
@@ -137,9 +135,48 @@ impl Hash for ExactVersion {
     }
 }
 
+/// Whether a version consists only of numbers and dots, in the normal form of PEP 440.
+pub(crate) fn is_plain_version(version: &str) -> bool {
+    version.split('.').all(|part| {
+        let digits = (1..=9).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+        digits && (part == "0" || !part.starts_with('0'))
+    })
+}
+
+/// Returns a version without its local part.
+fn public_version(version: &str) -> &str {
+    version.split('+').next().unwrap_or(version)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_plain_version_is_written_as_it_is_read() {
+        for (version, expected) in [
+            ("1.26.4", true),
+            ("0", true),
+            ("2024.1.0.20", true),
+            ("01.2", false),
+            ("1.00", false),
+            ("1.", false),
+            (".1", false),
+            ("", false),
+            (" 1.2", false),
+            ("1.2rc1", false),
+            ("1.2+cu118", false),
+            ("1.*", false),
+            ("v1.2", false),
+            ("1!2.0", false),
+            ("99999999999999999999", false),
+        ] {
+            assert_eq!(is_plain_version(version), expected, "{version}");
+            if expected {
+                assert_eq!(Version::from_str(version).expect("one").to_string(), version);
+            }
+        }
+    }
 
     #[test]
     fn a_version_has_a_public_and_a_local_part() {
@@ -169,7 +206,7 @@ mod tests {
             ("x", "2.1.0", None),
             ("2.1.0", "x", None),
         ] {
-            assert_eq!(ExactVersion::from(one).compare_text(other), expected, "{one} {other}");
+            assert_eq!(ExactVersion::from(one).compare_valid(&ExactVersion::from(other)), expected, "{one} {other}");
         }
         assert_ne!(ExactVersion::from("2.1"), ExactVersion::from("2.1.0"));
     }

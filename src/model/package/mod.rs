@@ -3,7 +3,6 @@
 mod exact_version;
 mod name;
 mod version_range;
-mod version_text;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +11,9 @@ use crate::model::fact::FactId;
 use crate::model::named_values::named_values;
 
 pub use exact_version::ExactVersion;
+pub(crate) use exact_version::is_plain_version;
 pub use name::PackageName;
 pub use version_range::VersionRange;
-pub(crate) use version_text::is_plain_version;
-pub use version_text::{compare_pep440_versions, is_version_between, public_version, range_contains};
 
 named_values! {
     /// The package manager that installs a package.

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use version_ranges::Ranges;
 
 use crate::model::package::exact_version::ExactVersion;
-use crate::model::package::version_text::public_version;
 
 /// A range of versions as written, such as `>=2.1,<3`, with what it means by PEP 440; an empty one admits every version.
 ///
@@ -34,9 +33,9 @@ impl VersionRange {
 
     /// Returns the range from one version to another, both included, without their local parts; a missing one sets no
     /// bound.
-    pub fn between(from: Option<&str>, to: Option<&str>) -> Self {
-        let from = from.map(|from| Self::from(format!(">={}", public_version(from))));
-        let to = to.map(|to| Self::from(format!("<={}", public_version(to))));
+    pub fn between(from: Option<&ExactVersion>, to: Option<&ExactVersion>) -> Self {
+        let from = from.map(|from| Self::from(format!(">={}", from.public())));
+        let to = to.map(|to| Self::from(format!("<={}", to.public())));
         Self::of_all(from.iter().chain(&to))
     }
 
@@ -71,15 +70,9 @@ impl VersionRange {
         Some(self.specifiers.as_ref()?.contains(version.parsed()?))
     }
 
-    /// Whether it contains the version with a text; `None` if either is invalid.
-    pub fn contains_text(&self, version: &str) -> Option<bool> {
-        let specifiers = self.specifiers.as_ref()?;
-        Some(specifiers.contains(&Version::from_str(version).ok()?))
-    }
-
-    /// Whether it certainly contains the version with a text; an empty range contains invalid ones too.
-    pub fn admits(&self, version: &str) -> bool {
-        self.is_any() || self.contains_text(version) == Some(true)
+    /// Whether it certainly contains a version; an empty range contains invalid ones too.
+    pub fn admits(&self, version: &ExactVersion) -> bool {
+        self.is_any() || self.contains(version) == Some(true)
     }
 
     /// Whether it names a build: `>=2.9+cu128`.
@@ -98,6 +91,11 @@ impl VersionRange {
         let pins = |operator: &Operator| matches!(operator, Operator::Equal | Operator::ExactEqual);
         let pin = self.specifiers.as_ref()?.iter().find(|one| pins(one.operator()))?;
         Some(ExactVersion::from(pin.version()))
+    }
+
+    /// Returns the version if the range is one specifier that pins it.
+    pub fn only_version(&self) -> Option<ExactVersion> {
+        self.pinned_version().filter(|_| self.specifier_count() == 1)
     }
 
     /// Whether it pins a version with `==` or `===`.
@@ -260,7 +258,6 @@ mod tests {
         ] {
             let (range, version) = (VersionRange::from(range), ExactVersion::from(version));
             assert_eq!(range.contains(&version), expected, "{range} {version}");
-            assert_eq!(range.contains_text(version.as_str()), expected, "{range} {version}");
         }
     }
 
@@ -307,7 +304,8 @@ mod tests {
             (None, None, "", true),
             (Some("x"), None, "", false),
         ] {
-            let interval = VersionRange::between(from, to);
+            let (from, to) = (from.map(ExactVersion::from), to.map(ExactVersion::from));
+            let interval = VersionRange::between(from.as_ref(), to.as_ref());
             assert_eq!(interval.is_subset_of(&VersionRange::from(range)), expected, "{from:?} {to:?} {range}");
         }
     }

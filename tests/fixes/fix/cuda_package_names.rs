@@ -2,6 +2,7 @@
 
 use super::test_repository::TestRepository;
 use super::{code, err, out, text};
+use imagelint::model::package::ExactVersion;
 
 /// A T4 whose driver is CUDA 12.4.
 const FLEET: &str = "[[pool]]\nname = \"t4\"\ngpu = \"T4\"\ndriver = \"550.54.15\"\nplatform = \"linux/amd64\"\n\
@@ -81,13 +82,11 @@ fn unpinned_framework_is_pinned_with_its_companion_packages() {
         let torch = version("torch").expect("a version");
         for name in names.iter().filter(|name| **name != "torch") {
             let own = version(name).expect("a version");
-            let row =
-                knowledge.torch_requirements_of(name).find(|row| row.version == own).expect("a release of the tables");
-            assert_eq!(
-                imagelint::model::package::range_contains(row.range, torch),
-                Some(true),
-                "{name}=={own} of torch {torch}"
-            );
+            let row = knowledge
+                .torch_requirements_of(name)
+                .find(|row| row.is_of_version(own))
+                .expect("a release of the tables");
+            assert_eq!(row.range.contains(&ExactVersion::from(torch)), Some(true), "{name}=={own} of torch {torch}");
         }
     }
     // What goes with it is not known, or asks for another one.

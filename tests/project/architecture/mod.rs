@@ -25,7 +25,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("memchr", &["layer/elf/", "report/report_filter.rs"]),
     ("miette", &["cli/", "fleet/file_tests.rs", "report/", "rules/", "knowledge/toml_reader.rs"]),
     ("mimalloc", &["main.rs"]),
-    ("pep440_rs", &["install/", "model/package/"]),
+    ("pep440_rs", &["install/", "knowledge/build/", "model/package/"]),
     ("version_ranges", &["model/package/", "resolve/uv.rs"]),
     ("quick_xml", &["fleet/inventory/"]),
     ("pubgrub", &["resolve/uv.rs"]),
