@@ -259,7 +259,8 @@ def read_image(root, config, paths, base):
     environments = []
     for folder, folders, files in os.walk(root):
         short = "/" + os.path.relpath(folder, root) if folder != str(root) else "/"
-        if short in ("/proc", "/sys", "/dev", "/usr/share", "/var/lib/apt"):
+        # uv keeps unpacked wheels in its cache.
+        if short in ("/proc", "/sys", "/dev", "/usr/share", "/var/lib/apt", "/root/.cache"):
             folders[:] = []
             continue
         if any(name.endswith(".dist-info") for name in folders):
