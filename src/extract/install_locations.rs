@@ -8,7 +8,7 @@ use crate::extract::command_step::{LocatedCommand, PossibleMove};
 use crate::extract::compiled_programs;
 use crate::extract::fetched_files::download_path;
 use crate::extract::package_locations::{PackageLocation, default_locations, is_package_copied};
-use crate::extract::virtual_environments::DEACTIVATION;
+use crate::extract::virtual_environments::{DEACTIVATION, TargetPython, VirtualEnvironments};
 use crate::install::downloaded_archive_folder;
 use crate::model::fact::FactId;
 use crate::model::package::ObservedPackage;
@@ -180,7 +180,12 @@ impl InstallLocations {
     }
 
     /// Returns where the packages that a command installs may lie.
-    pub(super) fn locations_for_command(&self, at: LocatedCommand<'_>) -> Vec<PackageLocation> {
+    pub(super) fn locations_for_command(
+        &self,
+        at: LocatedCommand<'_>,
+        target: &TargetPython,
+        environments: &VirtualEnvironments,
+    ) -> Vec<PackageLocation> {
         let words: Vec<&str> = at.step.command.words.iter().filter_map(Word::known).collect();
         if let Some(folder) = downloaded_archive_folder(at.step.command, at.knowledge) {
             let inside = at.resolve_path(folder).map(PackageLocation::Prefix);
@@ -243,16 +248,16 @@ impl InstallLocations {
             None => python.starts_with('/').then(|| python.to_owned()),
         };
         let root = root.or_else(|| python.and_then(of_python));
-        let root = match (root, &self.entered) {
-            (None, Some(PackageLocation::Env(name))) => {
+        let root = match (root, &self.entered, target) {
+            (Some(root), _, _) => Some(root),
+            (None, Some(PackageLocation::Env(name)), _) => {
                 return conda_locations(Some(PackageLocation::Env(name.clone()))).collect();
             }
-            (None, Some(PackageLocation::Prefix(root))) => Some(root.clone()),
-            (root, _) => root,
+            (None, _, TargetPython::Environment(folder)) => Some(folder.clone()),
+            (None, Some(PackageLocation::Prefix(root)), _) if !environments.contains(root) => Some(root.clone()),
+            (None, _, TargetPython::Image) => conda_on_path(at),
+            (None, _, TargetPython::Other) => at.variable("VIRTUAL_ENV").or_else(|| first_environment_on_path(at)),
         };
-        let root = root
-            .or_else(|| at.variable("VIRTUAL_ENV").filter(|_| !words.contains(&"--system")))
-            .or_else(|| first_environment_on_path(at));
         match root {
             Some(root) if root != "/usr" && !root.is_empty() => vec![PackageLocation::Prefix(root)],
             _ => default_locations(),
@@ -262,7 +267,7 @@ impl InstallLocations {
     /// Returns where a tool that works on a project installs packages; `None` if it installs like pip.
     fn project_locations(&self, program: &str, words: &[&str], at: LocatedCommand<'_>) -> Option<Vec<PackageLocation>> {
         let has = |word: &str| words.contains(&word);
-        let of_uv = has("uv") && (has("sync") || has("add") || words.windows(2).any(|pair| pair == ["uv", "run"]));
+        let of_uv = words.windows(2).any(|pair| matches!(pair, ["uv", "sync" | "add" | "run"]));
         let home = || at.variable("HOME").unwrap_or_else(|| "/root".to_owned());
         let own = || at.resolve_path(".venv").map_or(PackageLocation::Named(".venv"), PackageLocation::Prefix);
         Some(match program {
@@ -367,6 +372,14 @@ fn first_environment_on_path(at: LocatedCommand<'_>) -> Option<String> {
     let path = at.variable("PATH").or_else(|| at.run.path_head.clone())?;
     let first = path.split(':').next().filter(|first| !SYSTEM_BIN_FOLDERS.contains(first))?;
     first.strip_suffix("/bin").map(str::to_owned)
+}
+
+/// Returns the root of a conda whose `bin` is on PATH before the system directories.
+fn conda_on_path(at: LocatedCommand<'_>) -> Option<String> {
+    let path = at.variable("PATH").or_else(|| at.run.path_head.clone())?;
+    let mut folders = path.split(':').take_while(|folder| !SYSTEM_BIN_FOLDERS.contains(folder));
+    let roots = folders.by_ref().filter_map(|folder| folder.strip_suffix("/bin"));
+    roots.filter(|root| CONDA_NAMES.iter().any(|name| root.contains(name))).map(str::to_owned).next()
 }
 
 /// Adds a location that is not in the list yet.

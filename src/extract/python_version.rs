@@ -6,7 +6,7 @@ use crate::build::{Command, FileEffect, Word};
 use crate::dockerfile::{BaseKind, RunInstruction, VariableLookup};
 use crate::extract::command_reader::CommandReader;
 use crate::extract::command_step::CommandStep;
-use crate::extract::virtual_environments::parse_python_version;
+use crate::extract::virtual_environments::{TargetPython, parse_python_version};
 use crate::install;
 use crate::knowledge::{How, Knowledge};
 use crate::model::package::{ObservedPackage, PackageManager};
@@ -74,8 +74,7 @@ pub(super) fn base_image_python(base: &BaseKind, knowledge: Knowledge) -> Option
 /// Whether a command adds or selects a Python other than that of the base image.
 pub(super) fn may_change_python(step: CommandStep<'_>) -> bool {
     let command = step.command;
-    let chosen = |word: &&str| matches!(*word, "python" | "venv" | "sync" | "run") || word.starts_with("--python");
-    may_add_python(step) || is_uv_command(command) && known_arguments(command).skip(1).any(|word| chosen(&word))
+    may_add_python(step) || is_uv_project_command(command)
 }
 
 /// Whether a command adds a Python, or an environment with one, that uv may prefer to the present one.
@@ -86,17 +85,27 @@ pub(super) fn may_add_python(step: CommandStep<'_>) -> bool {
         let word = if plain { Cow::Borrowed(word) } else { Cow::Owned(word.to_ascii_lowercase()) };
         ["conda", "mamba", "pyenv", "deadsnakes", "pixi"].iter().any(|name| word.contains(name))
     };
-    let chosen =
-        |word: &str| matches!(word, "python" | "venv" | "--managed-python" | "-p") || word.starts_with("--python");
+    let chooses = |word: &str| matches!(word, "--managed-python" | "-p") || word.starts_with("--python");
+    let may_download = || {
+        matches!(known_arguments(command).nth(1), Some("python" | "venv"))
+            || known_arguments(command).skip(2).any(chooses)
+    };
     let only_changes_folders = matches!(step.effect, FileEffect::Remove(_) | FileEffect::MakeDirectory(_));
-    (!only_changes_folders && known_arguments(command).any(tool))
-        || (is_uv_command(command) && known_arguments(command).skip(1).any(chosen))
+    (!only_changes_folders && known_arguments(command).any(tool)) || (is_uv_command(command) && may_download())
 }
 
-/// Whether `uv venv` uses the only Python of the image: no other is requested or was added.
+/// Whether uv uses the only Python of the image: `uv venv` where no other is requested or was added, or `uv pip` with the
+/// path of that Python or of an environment. Another Python counts when the environment is created.
 pub(super) fn uses_image_python(reader: &CommandReader<'_>, command: &Command, run: &RunInstruction) -> bool {
     let lookup = |name: &str| run.scope.lookup(name);
-    let makes = is_uv_command(command) && known_arguments(command).nth(1) == Some("venv");
+    let verb = known_arguments(command).nth(1).filter(|_| is_uv_command(command));
+    if verb == Some("pip") {
+        let is_version = |word: &str| parse_python_version(word.rsplit('=').next().unwrap_or(word)).is_some();
+        let (folder, head) = (&reader.folder, run.path_head.as_deref());
+        return !known_arguments(command).any(is_version)
+            && reader.state.environments.target(command, folder, head, &lookup) != TargetPython::Other;
+    }
+    let makes = verb == Some("venv");
     let is_python_option = |word: &str| word.contains("python") && word.starts_with("--");
     makes
         && !known_arguments(command).any(is_python_option)

@@ -1,5 +1,7 @@
 //! Packages that commands remove: by an installer, or by `rm` of their folders.
 
+use std::collections::BTreeSet;
+
 use crate::build::{Command, is_at_or_below_pattern};
 use crate::dockerfile::{BaseKind, ShellPattern};
 use crate::extract::active_python::PythonLocation;
@@ -11,6 +13,9 @@ use crate::model::cause::Cause;
 use crate::model::fact::{Evidence, FactKey, Observations, Origin, PrintedValue, ValueState};
 use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage};
 
+/// The packages that `uv pip sync` keeps though its list does not name them (uv: preserved seed packages).
+const SEED_PACKAGES: &[&str] = &["pip", "setuptools", "wheel", "uv"];
+
 /// Removes all packages that the current command uninstalls from the observations.
 pub(super) fn remove_packages(seen: &mut Observations, found: &InstallEffects) {
     for (manager, name, _) in &found.removed {
@@ -20,6 +25,33 @@ pub(super) fn remove_packages(seen: &mut Observations, found: &InstallEffects) {
 }
 
 impl CommandReader<'_> {
+    /// Adds the packages that are removed since a command makes an environment equal to a list without them.
+    pub(super) fn add_unlisted_packages(&mut self, found: &mut InstallEffects, command: &Command) {
+        let installed = self.seen.packages.iter().filter(|one| one.requirement.manager == PackageManager::Pip);
+        let installed = installed.map(|one| one.requirement.name.clone());
+        let mut names: BTreeSet<PackageName> = installed.collect();
+        names.retain(|name| !SEED_PACKAGES.contains(&name.as_str()));
+        for listed in &found.packages {
+            names.remove(&listed.requirement.name);
+        }
+        found.removed.extend(names.into_iter().map(|name| (PackageManager::Pip, name, command.span)));
+        // Whether they are in this environment is unknown.
+        for name in self.base_framework_packages() {
+            if found.packages.iter().all(|listed| listed.requirement.name != name) {
+                self.add_possible_framework(PackageManager::Pip, name, command);
+            }
+        }
+    }
+
+    /// Returns the packages of a framework image that the Dockerfile is based on.
+    fn base_framework_packages(&self) -> Vec<PackageName> {
+        let BaseKind::Image(image) = &self.tree.evaluated.base.kind else { return Vec::new() };
+        let row = self.knowledge.framework_image(&image.familiar_name(), image.tag().unwrap_or_default());
+        let framework = self.knowledge.framework_with_variants().filter(|_| row.is_some_and(|row| row.torch.is_some()));
+        let listed = row.into_iter().flat_map(|row| row.packages).map(|(name, _)| *name);
+        listed.chain(framework.map(|row| row.distribution)).map(PackageName::python).collect()
+    }
+
     /// Records the packages that a command uninstalls from the environment at `home`.
     ///
     /// A removal in only some branches, or in an environment that is unknown, makes the package a possible one.
@@ -29,14 +61,16 @@ impl CommandReader<'_> {
         command: &Command,
         home: Option<&PythonLocation>,
     ) {
-        if command.conditional {
+        let is_conditional =
+            command.conditional || found.syncs && !(found.files.is_empty() && found.unresolved.is_empty());
+        if is_conditional {
             found.removed.retain(|(manager, ..)| *manager != PackageManager::System);
         }
         let is_known = |manager| manager != PackageManager::Pip || home != Some(&PythonLocation::Unknown);
         let removed = found.removed.clone();
-        found.removed.retain(|(manager, ..)| !command.conditional && is_known(*manager));
+        found.removed.retain(|(manager, ..)| !is_conditional && is_known(*manager));
         for (manager, name, _) in removed {
-            let is_certain = !command.conditional && is_known(manager);
+            let is_certain = !is_conditional && is_known(manager);
             let is_same_package =
                 |package: &ObservedPackage| package.requirement.manager == manager && package.requirement.name == name;
             let home = home.filter(|_| manager == PackageManager::Pip);

@@ -15,10 +15,10 @@ use crate::extract::command_reader::{CommandReader, StageState, UNKNOWN_FOLDER};
 use crate::extract::command_step::{CommandStep, LocatedCommand};
 use crate::extract::install_locations::{SYSTEM_BIN_FOLDERS, option_value};
 use crate::extract::makefile::{Makefile, MakefileContext};
-use crate::extract::package_locations::{PackageLocation, default_locations};
 use crate::extract::possible_dependencies::possible_dependencies;
 use crate::extract::python_version::RequestedPython;
 use crate::extract::stage_files::{StageFileTree, StageLookups, absolute_path};
+use crate::extract::virtual_environments::TargetPython;
 use crate::extract::written_files::record_changed_files;
 use crate::extract::{
     arch_lists, build_host_queries, command_effects, compiled_programs, loader_files, makefile, missing_installer,
@@ -72,6 +72,8 @@ struct CommandInstalls {
     python: Option<String>,
     /// Whether that Python runs in an environment that is separate from the base image.
     separate_environment: bool,
+    /// That Python, by its environment.
+    target: TargetPython,
     /// Where the packages are installed, if not where the Python of the image searches.
     home: Option<PythonLocation>,
     /// What is not judged, in words.
@@ -242,7 +244,11 @@ impl CommandReader<'_> {
         };
         let compiled = compiled.or_else(|| (install::may_compile_project(command) && able()).then(own).flatten());
         let changes_packages = compiled.is_some() || found != InstallEffects::default();
-        let home = changes_packages.then(|| self.python_location(command, run, &lookup)).flatten();
+        let head = run.path_head.as_deref();
+        let target = changes_packages
+            .then(|| self.state.environments.target(command, &self.folder, head, &lookup))
+            .unwrap_or(TargetPython::Image);
+        let home = changes_packages.then(|| self.python_location(command, &target)).flatten();
         let has_own_packages =
             matches!(home, Some(PythonLocation::Environment { includes_system_packages: false, .. }));
         CommandInstalls {
@@ -251,6 +257,7 @@ impl CommandReader<'_> {
             named,
             python,
             separate_environment: tool || has_own_packages,
+            target,
             home,
             left_out,
         }
@@ -307,7 +314,7 @@ impl CommandReader<'_> {
     /// Records what a command installs, after what it removes.
     fn record_installs(&mut self, at: LocatedCommand<'_>, read: CommandInstalls) {
         let command = at.step.command;
-        let CommandInstalls { mut found, compiled, named, separate_environment, home, left_out, .. } = read;
+        let CommandInstalls { mut found, compiled, named, separate_environment, target, home, left_out, .. } = read;
         for note in left_out {
             self.add_note(note);
         }
@@ -346,16 +353,15 @@ impl CommandReader<'_> {
         let (lists, sources) = (found.files.is_empty() && found.unresolved.is_empty(), found.sources.is_empty());
         let empty = found.packages.is_empty() && compiled.is_none() && lists && sources;
         let at = LocatedCommand { step: CommandStep { command: named.as_ref().unwrap_or(command), ..at.step }, ..at };
-        let mut places = if empty { Vec::new() } else { self.state.locations.locations_for_command(at) };
-        // An environment that the command finds by itself, such as the `.venv` of uv.
-        if let Some(PythonLocation::Environment { folder, .. }) = &home
-            && places == default_locations()
-        {
-            places = vec![PackageLocation::Prefix(folder.clone())];
-        }
+        let environments = &self.state.environments;
+        let places =
+            if empty { Vec::new() } else { self.state.locations.locations_for_command(at, &target, environments) };
         if let Some(compiled) = compiled {
             let fact = self.record_compiled_code(compiled);
             self.state.locations.set_package_locations(fact, places.clone());
+        }
+        if found.syncs {
+            self.add_unlisted_packages(&mut found, command);
         }
         self.record_uninstalls(&mut found, command, home.as_ref());
         let is_removed = |code: &ObservedGpuCode| {
@@ -509,17 +515,11 @@ impl CommandReader<'_> {
     }
 
     /// Returns where a command installs packages, if not where the Python of the image searches.
-    fn python_location(
-        &self,
-        command: &Command,
-        run: &RunInstruction,
-        lookup: &dyn Fn(&str) -> VariableLookup,
-    ) -> Option<PythonLocation> {
-        let own = self.state.environments.target_folder(command, &self.folder, run.path_head.as_deref(), lookup);
-        if own.is_some() {
-            return own.map(|folder| PythonLocation::Environment {
-                includes_system_packages: self.state.environments.includes_system_packages(&folder),
-                folder,
+    fn python_location(&self, command: &Command, target: &TargetPython) -> Option<PythonLocation> {
+        if let TargetPython::Environment(folder) = target {
+            return Some(PythonLocation::Environment {
+                includes_system_packages: self.state.environments.includes_system_packages(folder),
+                folder: folder.clone(),
             });
         }
         let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
@@ -527,8 +527,7 @@ impl CommandReader<'_> {
             let target = absolute_path(&self.folder, target);
             return (!target.contains("-packages")).then_some(PythonLocation::Folder(target));
         }
-        let of_system = self.state.environments.uses_system_python(command, run.path_head.as_deref(), lookup);
-        (!of_system).then_some(PythonLocation::Unknown)
+        (*target == TargetPython::Other).then_some(PythonLocation::Unknown)
     }
 }
 

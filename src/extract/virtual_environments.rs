@@ -24,6 +24,20 @@ const MAX_ENVIRONMENTS: usize = 64;
 /// The shell function that leaves the active environment.
 pub(super) const DEACTIVATION: &str = "deactivate";
 
+/// The option that selects a Python.
+const PYTHON_OPTION: &str = "--python";
+
+/// The Python whose packages a command changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum TargetPython {
+    /// That of the environment in a folder, which a command created.
+    Environment(String),
+    /// The Python of the image, outside of environments.
+    Image,
+    /// Another Python, or an unknown one.
+    Other,
+}
+
 /// The virtual environments created so far, by their folders.
 #[derive(Clone, Debug, Default)]
 pub(super) struct VirtualEnvironments {
@@ -145,100 +159,101 @@ impl VirtualEnvironments {
         self.sharing.contains(folder)
     }
 
-    /// Whether a command installs into one of the environments; `head` is the first directory of PATH, if known.
-    fn installs_into(
+    /// Returns the Python whose packages a command changes; `head` is the first directory of PATH, if known.
+    pub(super) fn target(
         &self,
         command: &Command,
         folder: &str,
         head: Option<&str>,
         lookup: &dyn Fn(&str) -> VariableLookup,
-    ) -> bool {
-        let value = |name: &str| variable_value(command, name, lookup);
+    ) -> TargetPython {
         let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
-        if command.program() == Some("uv") && is_project_command(&words) {
-            let active = words.contains(&"--active").then(|| value("VIRTUAL_ENV")).flatten();
-            return self.creates_project_environment(folder, active.or_else(|| value(PROJECT_VARIABLE)).as_deref());
+        if command.program() == Some("uv") {
+            return self.target_of_uv(command, &words, folder, head, lookup);
         }
-        if self.made.is_empty() || self.uses_image_pip(command, head, lookup) {
-            return false;
+        if let Some(python) = option_value(&words, &["--python"]) {
+            return self.python_at(&absolute_path(folder, python));
+        }
+        if self.uses_image_pip(command, head, lookup) {
+            return TargetPython::Image;
         }
         let first = words.first().copied().unwrap_or("");
-        if first.contains('/') && self.contains_program(&absolute_path(folder, first)) {
-            return true;
+        if first.contains('/') {
+            return self.python_at(&absolute_path(folder, first));
         }
-        if command.program() == Some("uv") {
-            let system = words.iter().any(|word| matches!(*word, "--system" | "--target" | "--prefix" | "-p"));
-            if system || words.iter().any(|word| word.starts_with("--python")) || value("UV_SYSTEM_PYTHON").is_some() {
-                return false;
+        if let Some(entered) = &self.entered {
+            return TargetPython::Environment(entered.clone());
+        }
+        match head {
+            Some(head) if !SYSTEM_PROGRAM_FOLDERS.contains(&head) => self.python_at(&format!("{head}/python")),
+            _ if variable_value(command, "VIRTUAL_ENV", lookup).is_none() => TargetPython::Image,
+            _ => TargetPython::Other,
+        }
+    }
+
+    /// Returns the Python whose packages a command of uv changes.
+    fn target_of_uv(
+        &self,
+        command: &Command,
+        words: &[&str],
+        folder: &str,
+        head: Option<&str>,
+        lookup: &dyn Fn(&str) -> VariableLookup,
+    ) -> TargetPython {
+        let value = |name: &str| variable_value(command, name, lookup);
+        if is_project_command(words) {
+            let active = words.contains(&"--active").then(|| value("VIRTUAL_ENV")).flatten();
+            let named = active.or_else(|| value(PROJECT_VARIABLE));
+            let path = absolute_path(folder, named.as_deref().unwrap_or(PROJECT_FOLDER));
+            return if self.creates_project_environment(folder, &path) {
+                TargetPython::Environment(path)
+            } else {
+                TargetPython::Other
+            };
+        }
+        if command.words.iter().any(|word| word.known().is_none() && word.raw.starts_with(PYTHON_OPTION)) {
+            return TargetPython::Other;
+        }
+        if let Some(python) = option_value(words, &[PYTHON_OPTION, "-p"]) {
+            return self.python_at(&absolute_path(folder, python));
+        }
+        if words.contains(&"--system") || value("UV_SYSTEM_PYTHON").is_some() {
+            return TargetPython::Image;
+        }
+        let active = value("VIRTUAL_ENV").or_else(|| self.entered.clone());
+        if let Some(active) = active {
+            return self.environment_in(&active);
+        }
+        let mut above = folder_and_parents(folder).map(|folder| absolute_path(folder, PROJECT_FOLDER));
+        if let Some(project) = above.find(|path| self.made.contains(path)) {
+            return TargetPython::Environment(project);
+        }
+        let own_path = value("PATH");
+        let head = own_path.as_deref().and_then(|path| path.split(':').next()).or(head);
+        head.and_then(|head| head.strip_suffix("/bin"))
+            .map_or(TargetPython::Other, |folder| self.environment_in(folder))
+    }
+
+    /// Returns the Python at the path of a program or of an environment.
+    fn python_at(&self, path: &str) -> TargetPython {
+        match path.rsplit_once('/') {
+            _ if self.made.contains(path) => TargetPython::Environment(path.to_owned()),
+            Some((folder, _)) if SYSTEM_PROGRAM_FOLDERS.contains(&folder) => TargetPython::Image,
+            Some((folder, _)) => {
+                folder.strip_suffix("/bin").map_or(TargetPython::Other, |root| self.environment_in(root))
             }
-            let active = value("VIRTUAL_ENV").or_else(|| self.entered.clone());
-            return active.map_or_else(|| self.has_project_environment(folder), |active| self.made.contains(&active));
+            None => TargetPython::Other,
         }
-        self.entered.is_some() || head.is_some_and(|head| self.contains_program(&format!("{head}/python")))
     }
 
-    /// Returns the folder of the environment that a command installs into, if any.
-    pub(super) fn target_folder(
-        &self,
-        command: &Command,
-        folder: &str,
-        head: Option<&str>,
-        lookup: &dyn Fn(&str) -> VariableLookup,
-    ) -> Option<String> {
-        let value = |name: &str| variable_value(command, name, lookup);
-        let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
-        let made = |path: &str| self.made.get(path).cloned();
-        let of_python = |python: &str| {
-            let path = absolute_path(folder, python);
-            made(&path).or_else(|| made(path.rsplit_once("/bin/")?.0))
-        };
-        let uv = command.program() == Some("uv");
-        if let Some(python) = option_value(&words, if uv { &["--python", "-p"] } else { &["--python"] }) {
-            return of_python(python);
-        }
-        if !self.installs_into(command, folder, head, lookup) {
-            return None;
-        }
-        if uv && is_project_command(&words) {
-            let active = words.contains(&"--active").then(|| value("VIRTUAL_ENV")).flatten();
-            return Some(absolute_path(
-                folder,
-                active.or_else(|| value(PROJECT_VARIABLE)).as_deref().unwrap_or(PROJECT_FOLDER),
-            ));
-        }
-        let first = words.first().copied().unwrap_or("");
-        if first.contains('/')
-            && let Some(own) = of_python(first)
-        {
-            return Some(own);
-        }
-        if uv {
-            let active = value("VIRTUAL_ENV").or_else(|| self.entered.clone());
-            let mut above = folder_and_parents(folder);
-            return active.or_else(|| above.find_map(|folder| made(&absolute_path(folder, PROJECT_FOLDER))));
-        }
-        self.entered.clone().or_else(|| made(head?.strip_suffix("/bin")?))
+    /// Returns the environment in a folder, if a command created it.
+    fn environment_in(&self, folder: &str) -> TargetPython {
+        if self.made.contains(folder) { TargetPython::Environment(folder.to_owned()) } else { TargetPython::Other }
     }
 
-    /// Whether a command that installs into no environment certainly reaches the Python of the image, by PATH or by
-    /// its path.
-    pub(super) fn uses_system_python(
-        &self,
-        command: &Command,
-        head: Option<&str>,
-        lookup: &dyn Fn(&str) -> VariableLookup,
-    ) -> bool {
-        let value = |name: &str| variable_value(command, name, lookup);
-        let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
-        if command.program() == Some("uv") {
-            return words.contains(&"--system") || value("UV_SYSTEM_PYTHON").is_some();
-        }
-        let first = words.first().copied().unwrap_or("");
-        if let Some((folder, _)) = first.rsplit_once('/') {
-            return SYSTEM_PROGRAM_FOLDERS.contains(&folder);
-        }
-        let is_first_on_path = self.entered.is_none() && head.is_none_or(|head| SYSTEM_PROGRAM_FOLDERS.contains(&head));
-        self.uses_image_pip(command, head, lookup) || is_first_on_path && value("VIRTUAL_ENV").is_none()
+    /// Whether a command created the environment in a folder.
+    pub(super) fn contains(&self, folder: &str) -> bool {
+        self.made.contains(folder)
     }
 
     /// Returns the Python version that a command installs for, if its environment was created with a named version.
@@ -249,65 +264,28 @@ impl VirtualEnvironments {
         head: Option<&str>,
         lookup: &dyn Fn(&str) -> VariableLookup,
     ) -> Option<String> {
-        let value = |name: &str| variable_value(command, name, lookup);
-        let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
-        let first = words.first().copied().unwrap_or("");
-        let made = |path: &str| self.pythons.get(path).cloned();
-        let of_program = |program: &str| made(program.rsplit_once("/bin/")?.0);
         if command.program() == Some("uv") {
-            let chosen = option_value(&words, &["--python", "-p"]);
-            if let Some(chosen) = chosen {
-                let path = absolute_path(folder, chosen);
-                return parse_python_version(chosen).or_else(|| made(&path)).or_else(|| of_program(&path));
+            let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+            let chosen = option_value(&words, &[PYTHON_OPTION, "-p"]);
+            if let Some(version) = chosen.and_then(parse_python_version) {
+                return Some(version);
             }
-            if words.iter().any(|word| matches!(*word, "--system" | "--target" | "--prefix"))
-                || value("UV_SYSTEM_PYTHON").is_some()
-            {
-                return None;
-            }
-            let of_project = is_project_command(&words);
-            let active = value("VIRTUAL_ENV").or_else(|| self.entered.clone());
-            let environment = if of_project { value(PROJECT_VARIABLE) } else { active };
-            if let Some(environment) = environment {
-                return made(&absolute_path(folder, &environment));
-            }
-            let mut folders = folder_and_parents(folder);
-            return folders.find_map(|folder| made(&absolute_path(folder, PROJECT_FOLDER)));
         }
-        if first.contains('/') {
-            return of_program(&absolute_path(folder, first));
+        match self.target(command, folder, head, lookup) {
+            TargetPython::Environment(environment) => self.pythons.get(&environment).cloned(),
+            TargetPython::Other => self.of_pyenv.clone().filter(|_| head.is_some_and(|head| head.contains("pyenv"))),
+            TargetPython::Image => None,
         }
-        if self.uses_image_pip(command, head, lookup) {
-            return None;
-        }
-        if let Some(entered) = &self.entered {
-            return made(entered);
-        }
-        let head = head?;
-        let of_pyenv = || self.of_pyenv.clone().filter(|_| head.contains("pyenv"));
-        of_program(&format!("{head}/python")).or_else(of_pyenv)
     }
 
     /// Whether uv creates a new project environment in a folder. Another folder that no command created may come from
     /// the base image.
-    fn creates_project_environment(&self, folder: &str, path: Option<&str>) -> bool {
-        let path = absolute_path(folder, path.unwrap_or(PROJECT_FOLDER));
+    fn creates_project_environment(&self, folder: &str, path: &str) -> bool {
         let usual = path.rsplit('/').next() == Some(PROJECT_FOLDER);
         let mut above = folder_and_parents(folder);
-        let shares = self.sharing.contains(&path)
+        let shares = self.sharing.contains(path)
             || usual && above.any(|folder| self.sharing.contains(&absolute_path(folder, PROJECT_FOLDER)));
-        self.made.contains(&path) || usual && !shares
-    }
-
-    /// Whether a program belongs to one of the environments.
-    fn contains_program(&self, program: &str) -> bool {
-        program.rsplit_once("/bin/").is_some_and(|(folder, _)| self.made.contains(folder))
-    }
-
-    /// Whether `.venv` is in a folder or in a parent folder, where uv searches it.
-    fn has_project_environment(&self, folder: &str) -> bool {
-        let mut folders = folder_and_parents(folder);
-        folders.any(|folder| self.made.contains(&absolute_path(folder, PROJECT_FOLDER)))
+        self.made.contains(path) || usual && !shares
     }
 }
 
@@ -430,8 +408,8 @@ mod tests {
     /// Whether the last command of a script installs into an environment.
     fn installs_last_into(script: &str, variables: &[(&str, &str)]) -> bool {
         for_last_command(script, variables, |all, command, head, lookup| {
-            let target = all.target_folder(command, "/app", head, lookup);
-            target.is_some_and(|target| !all.includes_system_packages(&target))
+            let target = all.target(command, "/app", head, lookup);
+            matches!(target, TargetPython::Environment(folder) if !all.includes_system_packages(&folder))
         })
     }
 

@@ -130,6 +130,10 @@ pub struct InstallEffects {
     pub sources: Vec<(String, Span, Option<SourceId>)>,
     /// Whether pip uses only the default index.
     pub default_index_only: bool,
+    /// Whether it removes every other package of the environment (`uv pip sync`, `pip-sync`).
+    ///
+    /// It installs no dependencies either, but a list that an earlier command compiled names them, and is not known.
+    pub syncs: bool,
     /// Whether it replaces installed packages even by the same version.
     pub reinstalls: bool,
     /// Whether it does not check what packages require, because of overrides or a lock file.

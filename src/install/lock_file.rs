@@ -200,21 +200,30 @@ fn resolve_extras_in_marker(marker: &str, selection: &DependencySelection) -> St
 
 /// Replaces comparisons of `extra` with values in one kind of quotes.
 fn resolve_quoted_extras(marker: &str, quote: char, selection: &DependencySelection) -> String {
+    replace_extra_comparisons(marker, quote, |extra| Some(selection.includes_extra(extra)))
+}
+
+/// Replaces comparisons of `extra` with those quoted values that are known to be installed or not.
+fn replace_extra_comparisons(marker: &str, quote: char, is_installed: impl Fn(&str) -> Option<bool>) -> String {
     let mut out = String::with_capacity(marker.len());
     for (number, piece) in marker.split(quote).enumerate() {
-        let sign = ["extra == ", "extra != "].into_iter().find(|end| number % 2 == 1 && out.ends_with(*end));
-        if let Some(sign) = sign {
-            out.truncate(out.len() - sign.len());
-            out.push_str("os_name");
-            out.push_str(sign.trim_start_matches("extra"));
-            out.push(quote);
-            out.push_str(if selection.includes_extra(piece) { "posix" } else { "none" });
+        let compared = extra_comparison(&out).filter(|_| number % 2 == 1);
+        if let Some(((before, operator), installed)) = compared.zip(is_installed(piece)) {
+            let value = if installed { "posix" } else { "none" };
+            out = format!("{before}os_name {operator} {quote}{value}");
         } else {
             out.extend((number > 0).then_some(quote));
             out.push_str(piece);
         }
     }
     out
+}
+
+/// Splits a text that ends in a comparison of `extra` into what precedes it, and the operator.
+fn extra_comparison(text: &str) -> Option<(&str, &'static str)> {
+    let compared = text.strip_suffix(' ')?;
+    let operator = ["==", "!="].into_iter().find(|operator| compared.ends_with(operator))?;
+    Some((compared.strip_suffix(operator)?.strip_suffix("extra ")?, operator))
 }
 
 /// Returns the package in an entry of a lock file.
@@ -542,22 +551,7 @@ fn may_apply(package: &TomlTable, asking: &UvLockSelection<'_>) -> bool {
 /// Replaces comparisons with conflicting extras and groups by constant ones. uv encodes the extra `gpu` of `app` as
 /// `extra-3-app-gpu`, with the length of `app`, and a group as `group-3-app-gpu`.
 fn resolve_conflicts_in_marker(marker: &str, selection: &DependencySelection) -> String {
-    let mut out = String::with_capacity(marker.len());
-    for (number, piece) in marker.split('\'').enumerate() {
-        let before = ["extra == ", "extra != "].into_iter().find(|end| out.ends_with(*end));
-        let decided =
-            before.filter(|_| number % 2 == 1).and_then(|end| Some((end, is_conflict_installed(piece, selection)?)));
-        if let Some((end, installed)) = decided {
-            out.truncate(out.len() - end.len());
-            out.push_str("os_name");
-            out.push_str(end.trim_start_matches("extra"));
-            out.push_str(if installed { "'posix" } else { "'none" });
-        } else {
-            out.push_str(if number == 0 { "" } else { "'" });
-            out.push_str(piece);
-        }
-    }
-    out
+    replace_extra_comparisons(marker, '\'', |name| is_conflict_installed(name, selection))
 }
 
 /// Whether the extra or group with an encoded name such as `extra-3-app-gpu` is installed; `None` for any other name.

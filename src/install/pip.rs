@@ -109,6 +109,7 @@ pub(super) fn read_arguments(
     let has_legacy_resolver =
         rest.as_slice().iter().filter_map(Word::known).any(|word| word.starts_with("--use-deprecated"));
     found.ignores_requirements |= has_legacy_resolver || verb == "sync";
+    found.syncs |= verb == "sync";
     let target = rest.as_slice();
     let verb = if gathers { "install" } else { verb };
     let mut indexes = IndexOptions { first_index: uv, ..IndexOptions::default() };

@@ -147,6 +147,9 @@ pub(super) fn apply_unresolved_option(
     let (name, inline) = split_option(word.raw.trim_matches(['"', '\'']));
     let name = if uv { name } else { complete_option(name) };
     let Some(raw) = inline.filter(|_| name.starts_with('-')) else { return false };
+    if name == "--python" {
+        return true;
+    }
     if takes_requirement_file(name) {
         let (path, constraint, span) = (word.value.clone(), takes_constraint_file(name), word.span);
         found.files.push(RequirementFile { path, constraint, extras: Vec::new(), span, why: None });

@@ -1,4 +1,4 @@
-//! A saved report loses nothing: what is judged again is told again, word for word.
+//! A saved report loses nothing: its output is that of the original report, word for word.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -44,7 +44,8 @@ fn named(value: &mut Value, paths: &[(Value, Value)]) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {
-                match paths.iter().find(|(id, _)| key == "text" && id == value) {
+                let path = if key == "text" { paths.iter().find(|(id, _)| id == value) } else { None };
+                match path {
                     Some((_, path)) => *value = path.clone(),
                     None => named(value, paths),
                 }
