@@ -348,9 +348,8 @@ impl<'a> StageEvaluator<'a> {
                 &package_locations::default_locations(),
             )
         }) {
-            let served = row.and_then(|row| {
-                Some((row, row.torch.filter(|version| knowledge.torch_release(version.as_str()).is_some())?))
-            });
+            let served = row
+                .and_then(|row| Some((row, row.torch.filter(|version| knowledge.torch_release(version).is_some())?)));
             let (version, variant) = if let Some((row, own)) = served {
                 let tag = format!("cu{}{}", row.cuda.major(), row.cuda.minor());
                 (PackageVersion::exact(format!("{own}+{tag}")), Some(tag))

@@ -215,11 +215,9 @@ fn violates_constraint(after: &Observations, one: &TargetPackage<'_>) -> bool {
     own.into_iter().any(|bound| match &bound.requirement.version {
         PackageVersion::Exact(text) => {
             let local = text.local();
-            text.public() != one.version || (local.is_some() && local != one.build)
+            !text.without_local().is_same(one.version) || (local.is_some() && local != one.build)
         }
-        PackageVersion::Range(range) => {
-            !range.is_any() && range.contains(&ExactVersion::from(one.version)) == Some(false)
-        }
+        PackageVersion::Range(range) => !range.is_any() && range.contains(one.version) == Some(false),
         PackageVersion::Unresolved(_) => true,
     })
 }

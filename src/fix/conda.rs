@@ -6,7 +6,7 @@ use crate::fix::versions::{cuda_version_of_build, distance};
 use crate::fix::{FixCandidate, ProposedChange};
 use crate::knowledge::{CondaBuildRow, compare_natural};
 use crate::model::fact::FactKey;
-use crate::model::package::{ObservedPackage, PackageManager, PackageVersion};
+use crate::model::package::{ExactVersion, ObservedPackage, PackageManager, PackageVersion};
 use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// The architecture for which the tables list conda builds.
@@ -36,7 +36,7 @@ fn find_conda_variants(case: &FixContext<'_>) -> Option<Vec<FixCandidate>> {
     let now = now.as_str();
     let channel =
         knowledge.conda_variant(&choosing.requirement.name)?.channel.or(framework.requirement.channel.as_deref())?;
-    let version = case.component_fact(FactKey::ComponentVersion, name)?;
+    let version = ExactVersion::from(case.component_fact(FactKey::ComponentVersion, name)?);
     let has = |row: &&CondaBuildRow| {
         row.channel == channel
             && knowledge.conda_build(channel, &version, row.variant).is_some_and(|own| own.info.row == row.info.row)

@@ -45,8 +45,8 @@ pub(super) fn resolve_floating_tag(
 
 /// Whether something in an image was released after a day.
 fn has_contents_newer_than(knowledge: Knowledge, row: &FrameworkImageRow, day: Date) -> bool {
-    let of_package = |(name, version): &(&str, RowVersion)| knowledge.framework_build(name, version.as_str())?.released;
-    let torch = row.torch.and_then(|version| knowledge.torch_release(version.as_str())?.released);
+    let of_package = |(name, version): &(&str, RowVersion)| knowledge.framework_build(name, version)?.released;
+    let torch = row.torch.and_then(|version| knowledge.torch_release(version)?.released);
     let cuda = knowledge.oldest_toolkit(row.cuda.major(), row.cuda.minor()).and_then(|row| row.released);
     row.packages.iter().filter_map(of_package).chain(torch).chain(cuda).any(|released| day < released)
 }

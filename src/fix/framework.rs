@@ -1,5 +1,6 @@
 //! Other builds of the same framework release, other framework releases, and the package indexes that serve them.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::fix::fix_context::FixContext;
@@ -49,7 +50,7 @@ impl<'a> InstalledTorch<'a> {
         let name = case.knowledge().framework_with_variants()?.component;
         let Some(package) = last_pip_package(&case.seen, name) else { return Self::detect_by_code(case, name) };
         let row = match case.component_fact(FactKey::ComponentVersion, name) {
-            Some(version) => torch_release_row(case, ExactVersion::from(version).public())?,
+            Some(version) => torch_release_row(case, &ExactVersion::from(version).without_local())?,
             None => newest_admitted_release(case, package)?,
         };
         let (pinned, local) = match &package.requirement.version {
@@ -84,7 +85,7 @@ impl<'a> InstalledTorch<'a> {
             name,
             package: None,
             pinned: None,
-            row: case.knowledge().torch_release(build.version.as_str())?,
+            row: case.knowledge().torch_release(build.version)?,
             has,
             requested_build: None,
         })
@@ -124,13 +125,10 @@ impl<'a> InstalledTorch<'a> {
 }
 
 /// Returns the row of a torch release; for a pre-release, the row of the release that it led to.
-fn torch_release_row(case: &FixContext<'_>, version: &str) -> Option<&'static TorchRow> {
+fn torch_release_row(case: &FixContext<'_>, version: &ExactVersion) -> Option<&'static TorchRow> {
     let knowledge = case.knowledge();
-    let of_it = || {
-        let numbers = version.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
-        knowledge.torch_release(numbers.trim_end_matches('.'))
-    };
-    knowledge.torch_release(version).or_else(of_it)
+    let is_release = |row: &&TorchRow| version.compare_release_numbers(row.version) == Some(Ordering::Equal);
+    knowledge.torch_release(version).or_else(|| knowledge.torch_releases().iter().find(is_release))
 }
 
 /// Returns the newest torch release that a specifier admits, of those that existed on the day of the image.
@@ -148,10 +146,7 @@ fn available_builds(case: &FixContext<'_>, row: &'static TorchRow, near: Option<
     let knowledge = case.knowledge();
     let there = |tag: &&str| {
         tag.starts_with("cu")
-            && case
-                .archs
-                .iter()
-                .all(|arch| arch == "amd64" || knowledge.torch_build(row.version.as_str(), tag, arch).is_some())
+            && case.archs.iter().all(|arch| arch == "amd64" || knowledge.torch_build(row.version, tag, arch).is_some())
     };
     let mut all: Vec<&'static str> = row.variants.iter().copied().filter(there).collect();
     all.sort_by(|one, other| compare_natural(one, other));
@@ -183,7 +178,7 @@ pub(super) fn framework_variant_candidates(case: &FixContext<'_>) -> Vec<FixCand
         let version = torch.row.version;
         let same = if now == version.as_str() { "the same release" } else { "the nearest known release," };
         let name = torch.name;
-        let build_suffix = describe_build(case, name, version.as_str(), tag);
+        let build_suffix = describe_build(case, name, version, tag);
         let title =
             format!("install {name}=={version}{build_suffix}, {same} for CUDA {}{python}", cuda_version_of_build(tag));
         let safety = safety.max(dependent_wheel_safety(case, &torch, Some(tag)));
@@ -249,7 +244,7 @@ fn find_wheel_for_other_release<'a>(
 }
 
 /// Describes a build and the index that contains it, for a title.
-fn describe_build(case: &FixContext<'_>, name: &str, version: &str, tag: &str) -> String {
+fn describe_build(case: &FixContext<'_>, name: &str, version: &ExactVersion, tag: &str) -> String {
     let index = build_index_url(case, name, tag).unwrap_or_else(|| format!("of {tag}"));
     if is_build_selected_by_index(case, version, tag) {
         format!(" only from the index {index}")
@@ -316,7 +311,7 @@ fn torch_release_changes(
     // Releases whose companion packages are all known come before the others.
     let (mut found, mut lacking) = (Vec::new(), Vec::new());
     for version in nearest_releases(&all, torch.row.version).into_iter().skip(places.start).take(places.len()) {
-        let Some(row) = knowledge.torch_release(version.as_str()) else { continue };
+        let Some(row) = knowledge.torch_release(version) else { continue };
         let Some(python) = python_condition(case, torch.package, torch.row.version, version) else { continue };
         let default = torch.requested_build.is_none()
             && torch.package.is_none_or(|package| matches!(package.requirement.indexes, IndexSelection::Default));
@@ -326,7 +321,7 @@ fn torch_release_changes(
         let tags = default.then_some(None).into_iter().chain(named).take(most);
         for tag in tags {
             let name = torch.name;
-            let local = tag.map_or_else(String::new, |tag| describe_build(case, name, version.as_str(), tag));
+            let local = tag.map_or_else(String::new, |tag| describe_build(case, name, version, tag));
             let title = format!("install {name}=={version}{local}{python}");
             let safety = release_step_safety(torch.row.version.as_str(), version.as_str())
                 .max(dependent_wheel_safety(case, torch, tag));
@@ -366,9 +361,10 @@ fn package_release_changes(
     let core = case
         .core_components()
         .any(|one| component_of_distribution(knowledge, &package.requirement.name) == Some(one.name.as_str()));
-    let now = version.public();
+    let public = version.without_local();
+    let now = public.as_str();
     let all = known_releases(knowledge, &package.requirement.name);
-    if all.is_empty() || !(core || pins_torch(knowledge, &package.requirement.name, now)) {
+    if all.is_empty() || !(core || pins_torch(knowledge, &package.requirement.name, &public)) {
         return Vec::new();
     }
     let change = |(to, needs): (RowVersion, String)| {
@@ -390,7 +386,6 @@ fn package_release_changes(
             change,
         )
     };
-    let public = version.without_local();
     let there = |to: RowVersion| Some((to, python_condition(case, Some(package), &public, to)?));
     let mut ranked = nearest_releases(&all, &public);
     // Of what is further away, the other patches of each minor as well.
@@ -409,7 +404,7 @@ fn component_of_distribution(knowledge: Knowledge, distribution: &str) -> Option
 }
 
 /// Whether a release of a distribution pins the torch version.
-fn pins_torch(knowledge: Knowledge, distribution: &str, version: &str) -> bool {
+fn pins_torch(knowledge: Knowledge, distribution: &str, version: &ExactVersion) -> bool {
     let mut rows = knowledge.torch_requirements_on_build_indexes(distribution);
     rows.any(|row| row.is_of_version(version) && !row.unasked && row.range.has_equality())
 }

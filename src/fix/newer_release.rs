@@ -16,7 +16,6 @@ use crate::fix::{
 };
 use crate::fleet::Pool;
 use crate::judge::{AnalysisSettings, AnalysisSubject};
-use crate::knowledge::compare_natural;
 use crate::model::outcome::Outcome;
 use crate::report::kinds::ChangeKind;
 use crate::report::model;
@@ -81,11 +80,11 @@ fn cuda_version_of_release(case: &FixContext<'_>, change: &ProposedChange) -> Op
         return None;
     };
     let knowledge = case.knowledge();
-    if !knowledge.has_variants(name) || compare_natural(to.as_str(), from.as_str()).is_le() {
+    if !knowledge.has_variants(name) || to.compare(from).is_le() {
         return None;
     }
     let default = || {
-        let row = knowledge.torch_release(to.as_str())?;
+        let row = knowledge.torch_release(to)?;
         let arch = case.archs.first()?;
         row.default_variant.iter().find(|one| one.arch == arch).map(|one| one.value)
     };

@@ -100,7 +100,7 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
         let libraries = |(row, _): &(&RequiresDistRow, &str)| knowledge.library_wheel(row.package).is_some();
         let python = case.python_version(package);
         let met = |(_, extra): &(&RequiresDistRow, &str)| {
-            !knowledge.is_unusable_extra(name, extra, version.as_str(), python.as_deref())
+            !knowledge.is_unusable_extra(name, extra, &version, python.as_deref())
         };
         let missing = |(row, _): &(&RequiresDistRow, &str)| last_pip_package(&case.seen, row.package).is_none();
         for (row, extra) in rows.filter(libraries).filter(met).filter(missing) {
@@ -135,7 +135,10 @@ fn build_for_extra(
     };
     let mut rows = rows.filter(there);
     match &package.requirement.version {
-        PackageVersion::Exact(version) => rows.find(|row| row.is_of_version(version.public())),
+        PackageVersion::Exact(version) => {
+            let version = version.without_local();
+            rows.find(|row| row.is_of_version(&version))
+        }
         PackageVersion::Range(range) => {
             let day = case.seen.as_of.or(case.settings.as_of);
             let out =

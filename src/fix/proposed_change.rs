@@ -45,14 +45,14 @@ pub(super) struct TargetPackage<'a> {
     /// The name.
     pub(super) name: &'a str,
     /// The version.
-    pub(super) version: &'a str,
+    pub(super) version: &'a ExactVersion,
     /// The build; `None` for that of the default index.
     pub(super) build: Option<&'a str>,
 }
 
 impl<'a> From<&'a PackageEdit> for TargetPackage<'a> {
     fn from(edit: &'a PackageEdit) -> Self {
-        Self { name: &edit.name, version: edit.to.as_str(), build: edit.build.as_deref() }
+        Self { name: &edit.name, version: &edit.to, build: edit.build.as_deref() }
     }
 }
 

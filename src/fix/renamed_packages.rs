@@ -5,7 +5,7 @@ use crate::fix::proposed_change::last_pip_package;
 use crate::fix::versions::may_have_wheel;
 use crate::fix::{FixCandidate, ProposedChange};
 use crate::knowledge::{FrameworkBuildRow, FrameworkRow, Knowledge, RowVersion, compare_natural};
-use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
+use crate::model::package::{ExactVersion, ObservedPackage, PackageManager, PackageName, PackageVersion};
 use crate::report::kinds::{ChangeKind, FixSafety};
 
 /// Returns candidates for the same release for another CUDA version, where the distribution name selects it.
@@ -15,13 +15,13 @@ pub(super) fn renamed_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandid
     let pip = case.seen.packages.iter().filter(|one| one.requirement.manager == PackageManager::Pip);
     for (package, row) in pip.filter_map(|one| Some((one, knowledge.framework(&one.requirement.name)?))) {
         let version = match &package.requirement.version {
-            PackageVersion::Exact(text) => Some(text.public()),
+            PackageVersion::Exact(text) => Some(text.without_local()),
             PackageVersion::Range(range) if range.is_any() => None,
             PackageVersion::Range(_) | PackageVersion::Unresolved(_) => continue,
         };
         // Others that are built on it want the name that they ask for.
         let is_only_component = case.image.components.iter().filter(|one| one.name != row.component).count() == 0;
-        for (other, build) in sibling_distributions(knowledge, row, version) {
+        for (other, build) in sibling_distributions(knowledge, row, version.as_ref()) {
             let there = |python: String| {
                 let has_wheel = |version: RowVersion| may_have_wheel(knowledge, other.distribution, version, &python);
                 build.version.is_none_or(has_wheel)
@@ -29,7 +29,7 @@ pub(super) fn renamed_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandid
             let twice = last_pip_package(&case.seen, other.distribution).is_some();
             let Some(cuda) = build.cuda.filter(|_| !twice && python_satisfies(case, package, there)) else { continue };
             let name = other.distribution;
-            let (title, safety) = match version {
+            let (title, safety) = match &version {
                 Some(version) => {
                     let safety = if is_only_component { FixSafety::Safe } else { FixSafety::Unsafe };
                     (format!("install {name}=={version}, the same release for CUDA {cuda}"), safety)
@@ -53,7 +53,7 @@ fn python_satisfies(case: &FixContext<'_>, package: &ObservedPackage, there: imp
 fn sibling_distributions(
     knowledge: Knowledge,
     own: &FrameworkRow,
-    version: Option<&str>,
+    version: Option<&ExactVersion>,
 ) -> Vec<(&'static FrameworkRow, &'static FrameworkBuildRow)> {
     let build = |name: &str| match version {
         Some(version) => knowledge.framework_releases_of(name).find(|row| row.is_of_version(version)),
@@ -97,8 +97,11 @@ mod tests {
             ("cupy-cuda12x", None, &["cupy-cuda13x", "cupy-cuda11x"]),
         ] {
             let row = knowledge.framework(name).expect(name);
-            let found: Vec<&str> =
-                sibling_distributions(knowledge, row, version).iter().map(|(row, _)| row.distribution).collect();
+            let version = version.map(ExactVersion::from);
+            let found: Vec<&str> = sibling_distributions(knowledge, row, version.as_ref())
+                .iter()
+                .map(|(row, _)| row.distribution)
+                .collect();
             assert_eq!(found, expected, "{name} {version:?}");
         }
     }

@@ -128,7 +128,7 @@ fn is_address_for_other_build(address: &str, (goes, major): (TargetPackage<'_>, 
         let rest = rest.trim_start_matches('-');
         let version = rest.split(|c: char| !c.is_ascii_digit() && c != '.').next().unwrap_or_default();
         let version = version.trim_end_matches('.');
-        let goes_on = goes.version.strip_prefix(version);
+        let goes_on = goes.version.as_str().strip_prefix(version);
         !version.contains('.') || goes_on.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
     builds.into_iter().any(|own| own != major) || !path.split(goes.name).skip(1).all(same_release)
@@ -163,10 +163,12 @@ fn is_dependent_from_other_build(case: &FixContext<'_>, package: &ObservedPackag
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::package::ExactVersion;
 
     #[test]
     fn an_address_names_another_build_or_release() {
-        let goes = TargetPackage { name: "torch", version: "2.4.0", build: Some("cu118") };
+        let version = ExactVersion::from("2.4.0");
+        let goes = TargetPackage { name: "torch", version: &version, build: Some("cu118") };
         for (address, expected) in [
             ("https://data.pyg.org/whl/torch-2.4.0+cu121.html", true),
             ("https://data.pyg.org/whl/torch-2.4.0%2Bcu121.html", true),

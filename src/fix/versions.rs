@@ -217,7 +217,7 @@ fn newest_release_omits_torch(knowledge: Knowledge, package: &ObservedPackage, b
     let rows = knowledge.torch_requirements_on_build_indexes(&package.requirement.name).filter(admitted);
     let Some((_, newest)) = newest_row(rows) else { return false };
     let torch = newest.range.pinned_version();
-    let torch = torch.and_then(|torch| knowledge.torch_release(torch.as_str()));
+    let torch = torch.and_then(|torch| knowledge.torch_release(&torch));
     let is_built = knowledge.is_built_with_torch(&package.requirement.name);
     is_built && newest.unasked && torch.is_some_and(|torch| torch.variants.contains(&build))
 }
@@ -271,7 +271,7 @@ pub(super) fn default_build(case: &FixContext<'_>, row: &TorchRow) -> Option<&'s
 
 /// Whether on some platform the wheels of a CUDA build have no local version such as `+cu118`, so that only the index
 /// selects the build.
-pub(super) fn is_build_selected_by_index(case: &FixContext<'_>, version: &str, tag: &str) -> bool {
+pub(super) fn is_build_selected_by_index(case: &FixContext<'_>, version: &ExactVersion, tag: &str) -> bool {
     let mut archs = case.platforms.iter().filter_map(|platform| platform.split('/').nth(1));
     archs.any(|arch| case.knowledge().is_unnamed_torch_build(version, tag, arch))
 }

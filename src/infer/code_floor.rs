@@ -41,7 +41,7 @@ pub(super) fn infer_code_floors(
 /// Returns the floor of a package's release; of the newest if no version is requested.
 fn package_code_floor(package: &ObservedPackage, knowledge: Knowledge) -> Option<&'static PackageFloorRow> {
     match &package.requirement.version {
-        PackageVersion::Exact(version) => knowledge.package_floor(&package.requirement.name, Some(version.as_str())),
+        PackageVersion::Exact(version) => knowledge.package_floor(&package.requirement.name, Some(version)),
         PackageVersion::Range(range) if range.is_any() => knowledge.package_floor(&package.requirement.name, None),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => None,
     }

@@ -77,9 +77,7 @@ fn explain_torch_mismatch(
     let name = &package.requirement.name;
     let compiled_range = compiled_torch_range(name, own, image.knowledge);
     match compiled_range {
-        Some(range) if loads_with_torch(range, &ExactVersion::from(version.as_str())) => {
-            explain_cuda_mismatch(package, own.as_str(), torch, image)
-        }
+        Some(range) if loads_with_torch(range, version) => explain_cuda_mismatch(package, own, torch, image),
         Some(range) => Some(Cause::CompiledForOtherTorch {
             name: name.as_str().into(),
             release: own.as_str().into(),
@@ -89,7 +87,11 @@ fn explain_torch_mismatch(
         }),
         // The build of an image, for the torch of that image.
         None if image.build.fact == Some(package.fact) && is_compiled_for_torch(name, image.knowledge) => {
-            Some(Cause::BaseTorchReplaced { name: name.to_string(), release: own.to_string(), torch: version.clone() })
+            Some(Cause::BaseTorchReplaced {
+                name: name.to_string(),
+                release: own.to_string(),
+                torch: version.to_string(),
+            })
         }
         None => None,
     }
@@ -99,7 +101,7 @@ fn explain_torch_mismatch(
 /// majors.
 fn explain_cuda_mismatch(
     package: &ObservedPackage,
-    own: &str,
+    own: &ExactVersion,
     torch: &TorchInstall<'_>,
     image: InferenceContext<'_>,
 ) -> Option<Cause> {
@@ -131,7 +133,7 @@ fn explain_cuda_mismatch(
 fn compiled_torch_range(name: &str, version: &ExactVersion, knowledge: Knowledge) -> Option<RowRange> {
     let is_row = |row: &&RequiresDistRow| row.version.is_some_and(|own| own.is_same(version));
     let pinned = knowledge.torch_requirements_of(name).find(is_row).map(|row| row.range);
-    let built = || knowledge.framework_build(name, version.as_str()).and_then(|row| row.torch);
+    let built = || knowledge.framework_build(name, version).and_then(|row| row.torch);
     pinned.filter(|range| !range.is_any()).or_else(built)
 }
 

@@ -20,7 +20,7 @@ use crate::model::fact::{
     CodeTargets, Component, ComponentRole, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode,
     InspectionDepth, Observations, ObservedGpuCode, TypedFact, UnknownCodeKind, ValueState,
 };
-use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
+use crate::model::package::{ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion};
 
 /// The error codes that the CUDA runtime itself reports for missing GPU code and for unusable PTX.
 pub(super) const CUDA_RUNTIME_ERROR_CODES: FrameworkErrorCodes = FrameworkErrorCodes { no_code: 209, bad_ptx: 222 };
@@ -64,7 +64,7 @@ fn package_components(facts: &mut Facts, image: InferenceContext<'_>) -> Vec<Com
     let of_variants = knowledge.framework_with_variants();
     if let (Some((version, row)), Some(framework)) = (build.torch, of_variants) {
         let from: Vec<FactId> = build.fact.into_iter().collect();
-        let component = component_in_base_image(facts, framework, version.as_str(), row, build, &from, arch, knowledge);
+        let component = component_in_base_image(facts, framework, version, row, build, &from, arch, knowledge);
         found.insert(framework.component, component);
     }
     let torch = torch::resolve_torch(seen, build, arch, as_of, knowledge);
@@ -215,11 +215,12 @@ fn inherit_runtimes(
     seen: &Observations,
     knowledge: Knowledge,
 ) {
-    let newer =
-        |name: &str, version: &str| knowledge.has_bundled_variants(name) && knowledge.is_newer_framework(name, version);
+    let newer = |name: &str, version: &ExactVersion| {
+        knowledge.has_bundled_variants(name) && knowledge.is_newer_framework(name, version)
+    };
     let is_newer = |name: &str| {
         seen.packages.iter().rfind(|package| package.requirement.name == name).is_some_and(
-            |package| matches!(&package.requirement.version, PackageVersion::Exact(version) if newer(name, version.as_str())),
+            |package| matches!(&package.requirement.version, PackageVersion::Exact(version) if newer(name, version)),
         )
     };
     let rows = || knowledge.frameworks().iter().filter(|row| row.cuda_from.is_some() && !is_newer(row.distribution));

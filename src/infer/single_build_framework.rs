@@ -14,7 +14,7 @@ use crate::model::fact::{
     CodeTargets, Component, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode,
     InspectionDepth, Observations, PrintedValue, TypedFact, ValueState,
 };
-use crate::model::package::{IndexSelection, ObservedPackage, PackageManager, PackageVersion};
+use crate::model::package::{ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion};
 
 /// The architecture whose wheels have separate rows.
 const ARM64: &str = "arm64";
@@ -88,8 +88,10 @@ pub(super) fn component_of_package(
         return unknown_component(facts, framework, package, &why, None);
     }
     match built {
-        Some(variant) => component_of_recorded_build(facts, framework, package, version_id, (version, variant), image),
-        None => component_from_build_row(facts, framework, package, text.as_str(), version_id, image),
+        Some(variant) => {
+            component_of_recorded_build(facts, framework, package, version_id, (&text.without_local(), variant), image)
+        }
+        None => component_from_build_row(facts, framework, package, text, version_id, image),
     }
 }
 
@@ -139,7 +141,7 @@ fn dedicated_index_build(package: &ObservedPackage, knowledge: Knowledge) -> Opt
     let is_only_source = match &package.requirement.indexes {
         IndexSelection::Only(_) => true,
         IndexSelection::Beside(tags) => {
-            tags.len() == 1 && knowledge.framework_build(&package.requirement.name, version.as_str()).is_none()
+            tags.len() == 1 && knowledge.framework_build(&package.requirement.name, version).is_none()
         }
         IndexSelection::Default | IndexSelection::Unknown(_) => false,
     };
@@ -152,7 +154,7 @@ fn component_of_recorded_build(
     framework: &'static FrameworkRow,
     package: &ObservedPackage,
     version_id: FactId,
-    (version, variant): (&str, &str),
+    (version, variant): (&ExactVersion, &str),
     image: InferenceContext<'_>,
 ) -> Component {
     let (name, knowledge) = (framework.component, image.knowledge);
@@ -171,7 +173,7 @@ fn component_of_recorded_build(
     // What is known of a wheel says nothing of a build of conda.
     let row = row.filter(|_| package.requirement.manager != PackageManager::Conda);
     let row = row.filter(|row| row.cuda.is_some_and(|own| own.release() == cuda.release()));
-    let code = match row.and_then(|row| code_for_architecture(row, version, image)) {
+    let code = match row.and_then(|row| code_for_architecture(row, Some(version), image)) {
         Some((container, row)) => {
             let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: Some(row) };
             let code = ValueState::Known(GpuCode::from(container));
@@ -225,7 +227,7 @@ fn component_of_any_version(
         let evidence = |row| Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(row) };
         let cuda = row.cuda.map_or(ValueState::Unknown(why.clone()), ValueState::Known);
         component.cuda = facts.add_typed(FactKey::ComponentCuda, Some(&component.name), cuda, evidence(&row.info));
-        if let Some((container, row)) = code_for_architecture(row, row.version_text(), image) {
+        if let Some((container, row)) = code_for_architecture(row, row.version.map(|version| &**version), image) {
             let code = ValueState::Known(GpuCode::from(container));
             component.code = facts.add_typed(FactKey::ComponentCode, Some(&component.name), code, evidence(row));
         }
@@ -330,12 +332,12 @@ fn component_from_build_row(
     facts: &mut Facts,
     framework: &'static FrameworkRow,
     package: &ObservedPackage,
-    text: &str,
+    whole: &ExactVersion,
     version_id: FactId,
     image: InferenceContext<'_>,
 ) -> Component {
     let (name, knowledge) = (framework.component, image.knowledge);
-    let (version, local) = text.split_once('+').unwrap_or((text, ""));
+    let (version, local) = (&whole.without_local(), whole.local().unwrap_or_default());
     // A wheel that says its own CUDA is of the release, for that CUDA.
     let own = variant_cuda(local.split('.').next().unwrap_or(local));
     // What holds for every version need not hold for one that came later, unless the name itself says it.
@@ -351,13 +353,13 @@ fn component_from_build_row(
     let plain = matches!(image.build.family, BaseFamily::Plain | BaseFamily::Cuda) && image.seen.cuda_runtime.is_none();
     let plain = plain || read;
     let row = row.filter(|row| row.cuda.is_some() || plain);
-    let named = knowledge.cuda_of_version(&package.requirement.name, version).filter(|_| row.is_none());
+    let named = knowledge.cuda_of_version(&package.requirement.name, version.as_str()).filter(|_| row.is_none());
     let source_row = row.map(|row| &row.info).or(named.map(|(_, row)| row));
     let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: source_row };
-    let listed_code = row.and_then(|row| code_for_architecture(row, version, image));
+    let listed_code = row.and_then(|row| code_for_architecture(row, Some(version), image));
     let listed_code = listed_code
         .map(|(code, row)| (own.map_or_else(|| code.clone(), |own| code_for_cuda_release(&code, own, knowledge)), row));
-    let (own_name, own_version) = (package.requirement.name.clone(), version.to_owned());
+    let (own_name, own_version) = (package.requirement.name.clone(), version.to_string());
     let because = match row {
         Some(row) if row.cuda.is_some() && row.code_known => Cause::CodeForArchNotInTables {
             package: own_name.to_string(),
@@ -409,11 +411,11 @@ fn code_for_cuda_release(code: &CodeTargets, cuda: CudaVersion, knowledge: Knowl
 /// Returns the GPU code of the wheel for the image's architecture, with its row; amd64 code does not apply to arm64.
 fn code_for_architecture(
     row: &'static FrameworkBuildRow,
-    version: &str,
+    version: Option<&ExactVersion>,
     image: InferenceContext<'_>,
 ) -> Option<(CodeTargets, &'static RowInfo)> {
     if image.arch == ARM64 && row.cuda.is_some() {
-        let own = image.knowledge.framework_build_for(row.distribution, version, image.arch)?;
+        let own = image.knowledge.framework_build_for(row.distribution, version?, image.arch)?;
         return Some((CodeTargets { sass: own.sass.to_vec(), ptx: own.ptx.to_vec() }, &own.info));
     }
     row.code_known.then(|| (CodeTargets { sass: row.sass.to_vec(), ptx: row.ptx.to_vec() }, &row.info))

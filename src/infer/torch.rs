@@ -41,10 +41,7 @@ impl TorchInstall<'_> {
         if self.package.requirement.manager == PackageManager::Conda {
             // Other channels than that of torch add a build number: `2.3.1.post300`.
             let own = |channel: &str| day.knowledge.conda_variants().iter().any(|row| row.channel == Some(channel));
-            return Some((
-                ExactVersion::from(version.as_str()),
-                matches!(self.maker, TorchBuilder::Channel(channel) if own(channel)),
-            ));
+            return Some((version.clone(), matches!(self.maker, TorchBuilder::Channel(channel) if own(channel))));
         }
         let own = is_torch_package(self.package, day.knowledge) && self.deciding_fact.is_none();
         let variant = match (&self.package.requirement.version, &self.variant) {
@@ -52,12 +49,13 @@ impl TorchInstall<'_> {
             (PackageVersion::Exact(text), Err(why)) if own && why.address_outside_index().is_some() => {
                 return Some((text.clone(), true));
             }
-            (_, Err(_)) => return Some((ExactVersion::from(version.as_str()), false)),
+            (_, Err(_)) => return Some((version.clone(), false)),
             (_, Ok(variant)) => variant.as_ref(),
         };
         let named = |tag: &&String| !day.knowledge.is_unnamed_torch_build(version, tag, day.arch);
         let local = variant.filter(named);
-        Some((ExactVersion::from(local.map_or_else(|| version.clone(), |tag| format!("{version}+{tag}"))), true))
+        let built = local.map_or_else(|| version.clone(), |tag| ExactVersion::from(format!("{version}+{tag}")));
+        Some((built, true))
     }
 
     /// Returns what is installed after an upgrade that offers this torch, where the installed one satisfies the
@@ -147,7 +145,7 @@ impl TorchInstall<'_> {
     fn or_base_build(self) -> Self {
         let Ok(version) = &self.version else { return self };
         let name = &self.package.requirement.name;
-        let why = Cause::BaseMayIncludeBuild { name: name.to_string(), version: version.clone() };
+        let why = Cause::BaseMayIncludeBuild { name: name.to_string(), version: version.to_string() };
         Self { variant: Err(why), ..self }
     }
 
@@ -396,7 +394,7 @@ fn explain_impossible_pin(
     }
     let name = required_distribution(package, day.knowledge).to_owned();
     let version = version.without_local();
-    let row = day.knowledge.torch_release(version.as_str())?;
+    let row = day.knowledge.torch_release(&version)?;
     if let Some(python) =
         python.filter(|python| day.catalog(Some(python), &package.requirement.indexes).lacks_wheel(row))
     {
@@ -536,7 +534,7 @@ fn torch_from_conda<'a>(package: &'a ObservedPackage, seen: &Observations, knowl
         return TorchInstall::unknown(package, why.clone());
     }
     let version = match &package.requirement.version {
-        PackageVersion::Exact(version) => Ok(complete_version(version.public(), knowledge)),
+        PackageVersion::Exact(version) => Ok(complete_version(version.without_local(), knowledge)),
         PackageVersion::Unresolved(why) => Err(why.clone()),
         PackageVersion::Range(_) => Err(Cause::CondaByDate { package: package.requirement.name.to_string() }),
     };
@@ -631,23 +629,23 @@ fn select_imported_torch<'a>(
     }
     let why = Cause::PipAndConda {
         package: pip.package.requirement.name.to_string(),
-        pip_build: one.clone(),
-        conda_build: other.clone(),
+        pip_build: one.to_string(),
+        conda_build: other.to_string(),
     };
     let unknown = TorchInstall::unknown(pip.package, why.clone());
     // What both have in common holds whichever it is.
     let build = effective_build(&pip, day).filter(|build| effective_build(&conda, day) == Some(build));
-    let listed = |version: &str| {
+    let listed = |version: &ExactVersion| {
         day.knowledge.torch_release(version).filter(|row| build.is_some_and(|build| row.variants.contains(&build)))
     };
     match (build, listed(one), listed(other)) {
         (Some(build), Some(one), Some(other)) => {
             // Where the build of conda has no other PTX than the wheel, both end alike.
             let of_conda = match conda.maker {
-                TorchBuilder::Channel(channel) => day.knowledge.conda_build(channel, other.version.as_str(), build),
+                TorchBuilder::Channel(channel) => day.knowledge.conda_build(channel, other.version, build),
                 _ => None,
             };
-            let wheel = day.knowledge.torch_build(other.version.as_str(), build, day.arch);
+            let wheel = day.knowledge.torch_build(other.version, build, day.arch);
             let alike = of_conda.zip(wheel).is_some_and(|(conda, wheel)| conda.ptx == wheel.ptx);
             let maker = if alike { TorchBuilder::Wheel } else { TorchBuilder::Unknown };
             TorchInstall { variant: Ok(Some(build.to_owned())), candidates: vec![one, other], maker, ..unknown }
@@ -672,12 +670,11 @@ fn effective_cuda(install: &TorchInstall<'_>, day: TorchContext<'_>) -> Option<C
 }
 
 /// Completes a version such as `2.1` to its newest patch release.
-fn complete_version(version: &str, knowledge: Knowledge) -> String {
-    let releases = || knowledge.served_torch_releases();
-    if version.matches('.').count() > 1 {
-        return version.to_owned();
+fn complete_version(version: ExactVersion, knowledge: Knowledge) -> ExactVersion {
+    if version.as_str().matches('.').count() > 1 {
+        return version;
     }
     let range = VersionRange::from(format!("=={version}.*"));
-    let newest = releases().filter(|row| range.contains(row.version) == Some(true)).last();
-    newest.map_or(version, |row| row.version.as_str()).to_owned()
+    let newest = knowledge.served_torch_releases().filter(|row| range.contains(row.version) == Some(true)).last();
+    newest.map_or(version, |row| row.version.cloned())
 }

@@ -12,14 +12,14 @@ use crate::model::fact::{
     CodeTargets, Component, Derivation, Evidence, FactId, FactKey, Facts, FrameworkErrorCodes, GpuCode, PrintedValue,
     TypedFact, ValueState,
 };
-use crate::model::package::ObservedPackage;
+use crate::model::package::{ExactVersion, ObservedPackage};
 
 /// Returns the component of a framework in the base image.
 #[expect(clippy::too_many_arguments, reason = "one call site; the arguments are what the tables are asked with")]
 pub(super) fn component_in_base_image(
     facts: &mut Facts,
     framework: &'static FrameworkRow,
-    version: &'static str,
+    version: &ExactVersion,
     row: &'static RowInfo,
     build: &BaseBuild,
     from: &[FactId],
@@ -28,7 +28,7 @@ pub(super) fn component_in_base_image(
 ) -> Component {
     let name = framework.component;
     let evidence = |row| Evidence::Derived { by: Derivation::Row, from: from.to_vec(), row: Some(row) };
-    let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), evidence(row));
+    let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version.as_str()), evidence(row));
     let (state, cuda_row) = match build.cuda {
         Some((cuda, row)) => (ValueState::Known(cuda), row),
         None => (ValueState::Unknown(build.explain_unknown("its CUDA runtime")), row),
@@ -39,7 +39,7 @@ pub(super) fn component_in_base_image(
             let maker = build.torch_channel.map_or(TorchBuilder::Wheel, TorchBuilder::Channel);
             infer_torch_code(facts, name, (version, &variant_name(cuda), maker), arch, version_id, knowledge)
         }
-        None => unlisted_code(facts, name, version, version_id),
+        None => unlisted_code(facts, name, version.as_str(), version_id),
     };
     Component::new_core(name, cuda, code, code_wording(framework))
 }
@@ -71,7 +71,7 @@ pub(super) fn component_of_torch_install(
     let row = install.row.filter(|_| install.newest || package.requirement.name != name);
     let from = std::iter::once(package.fact).chain(install.deciding_fact).collect();
     let read = Evidence::Derived { by, from, row };
-    let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), read);
+    let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version.as_str()), read);
     let of_table = || {
         let row = knowledge.torch_release(version)?;
         let default = row.default_variant.iter().find(|value| value.arch == arch)?;
@@ -140,7 +140,7 @@ fn prerelease_component(
 fn infer_torch_code(
     facts: &mut Facts,
     name: &str,
-    (version, variant, maker): (&str, &str, TorchBuilder<'_>),
+    (version, variant, maker): (&ExactVersion, &str, TorchBuilder<'_>),
     arch: &str,
     from: FactId,
     knowledge: Knowledge,
@@ -201,9 +201,8 @@ fn component_from_candidates(
                 Some(tag) => Some(tag.as_str()).filter(|tag| there(tag)),
                 None => default,
             }?;
-            let code = knowledge
-                .torch_build(release.version.as_str(), variant, arch)
-                .filter(|_| install.maker == TorchBuilder::Wheel);
+            let code =
+                knowledge.torch_build(release.version, variant, arch).filter(|_| install.maker == TorchBuilder::Wheel);
             Some(TorchCandidate { release, variant: variant.to_owned(), code })
         })
         .collect();
@@ -255,7 +254,7 @@ fn components_per_candidate_kind(
     let decided = kinds.iter().filter(|_| kinds.len() > 1).map(|one| {
         let version = one.release.version;
         let row = Some(&one.release.info);
-        let known = TorchInstall { version: Ok(version.to_string()), row, candidates: Vec::new(), ..install.clone() };
+        let known = TorchInstall { version: Ok(version.cloned()), row, candidates: Vec::new(), ..install.clone() };
         let release = Some(format!("{} {version}", framework.component));
         Component { release, ..component_of_torch_install(facts, framework, &known, arch, knowledge) }
     });

@@ -158,7 +158,7 @@ fn torch_requirement_of_package(
 fn demand_of_installed(package: &ObservedPackage, companion_context: CompanionContext<'_>) -> TorchDemand {
     let mut rows = companion_context.day.knowledge.torch_requirements_of(&package.requirement.name);
     match installed_release(&package.requirement.name, package, companion_context.seen, companion_context.build) {
-        InstalledRelease::Known(version) if rows.any(|row| row.is_of_version(version.public())) => {
+        InstalledRelease::Known(version) if rows.any(|row| row.is_of_version(&version.without_local())) => {
             TorchDemand::OfSelectedRelease(CompanionPresence::No)
         }
         _ => TorchDemand::OfInstalledRelease,
@@ -307,9 +307,10 @@ fn requirement_of_selected_release(
 ) -> Option<Result<TorchRequirement, Cause>> {
     let knowledge = companion_context.day.knowledge;
     let row = match selected.selection(&package.requirement.name) {
-        Some(Selection::Release(version) | Selection::Installed(version)) => knowledge
-            .torch_requirements_of(&package.requirement.name)
-            .find(|row| row.is_of_version(version.public()))?,
+        Some(Selection::Release(version) | Selection::Installed(version)) => {
+            let version = version.without_local();
+            knowledge.torch_requirements_of(&package.requirement.name).find(|row| row.is_of_version(&version))?
+        }
         Some(Selection::Unknown(cause)) => return Some(Err(cause.clone())),
         None => {
             return Some(match selected {
@@ -325,7 +326,7 @@ fn requirement_of_selected_release(
         && !matches!(companion_context.current_torch, ImageTorch::None)
         && !row.unasked
         && installed_torch_version(companion_context.current_torch)
-            .is_none_or(|version| row.range.contains(&ExactVersion::from(version)) != Some(true))
+            .is_none_or(|version| row.range.contains(version) != Some(true))
     {
         return Some(Err(explain_possible_presence(package, who)));
     }
@@ -378,9 +379,9 @@ fn parent_of<'a>(package: &ObservedPackage, seen: &'a Observations) -> Option<&'
 }
 
 /// Returns the version of the installed torch, if known.
-fn installed_torch_version<'t>(current_torch: &'t ImageTorch<'_>) -> Option<&'t str> {
+fn installed_torch_version<'t>(current_torch: &'t ImageTorch<'_>) -> Option<&'t ExactVersion> {
     match current_torch {
-        ImageTorch::Installed(install) => install.version.as_deref().ok(),
+        ImageTorch::Installed(install) => install.version.as_ref().ok(),
         ImageTorch::None | ImageTorch::Base => None,
     }
 }

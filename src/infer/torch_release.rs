@@ -52,7 +52,7 @@ pub(super) fn torch_as_specified<'a>(package: &'a ObservedPackage, day: TorchCon
         return TorchInstall::unknown(package, why.clone());
     }
     let row = find_torch_release(&written.without_local(), day.knowledge);
-    let version = row.map_or_else(|| written.public(), |row| row.version.as_str()).to_owned();
+    let version = row.map_or_else(|| written.without_local(), |row| row.version.cloned());
     let local = written.local().map(str::to_owned);
     // Builds from source have a hash there; what they were built with stands elsewhere.
     let hash = local.as_ref().filter(|local| !is_build_tag(local));
@@ -76,7 +76,7 @@ pub(super) fn torch_as_specified<'a>(package: &'a ObservedPackage, day: TorchCon
             let without = day.knowledge.platform_without_cuda(&package.requirement.name, &version, day.arch).is_some();
             let only = matches!(offered, IndexSelection::Only(tag) if row.is_some_and(|row| !day.has_build(row, tag)));
             if only && !without && day.arch != "amd64" {
-                Err(explain_unlisted_build(package, &version, day.arch))
+                Err(explain_unlisted_build(package, version.as_str(), day.arch))
             } else if matches!(offered, IndexSelection::Default)
                 && row.is_some_and(|row| is_default_cpu_build(row, variant.as_deref(), day))
             {
@@ -151,7 +151,7 @@ fn is_default_cpu_build(row: &TorchRow, tag: Option<&str>, day: TorchContext<'_>
 /// as text.
 fn highest_build(row: &TorchRow, tags: &[String], day: TorchContext<'_>) -> Option<String> {
     // A build that no version names is a wheel for one platform like that of the default index, which is taken before it.
-    let named = |tag: &&String| !day.knowledge.is_unnamed_torch_build(row.version.as_str(), tag, day.arch);
+    let named = |tag: &&String| !day.knowledge.is_unnamed_torch_build(row.version, tag, day.arch);
     tags.iter().filter(|tag| day.has_build(row, tag)).filter(named).max().cloned()
 }
 
@@ -191,7 +191,7 @@ pub(super) fn newest_torch<'a>(
         let request = InstallRequest { requirements, ..InstallRequest::default() };
         let catalog = day.catalog(Some(python), &package.requirement.indexes);
         match resolve(&request, &catalog, InstallerPolicy::Pip).selection(&torch) {
-            Some(Selection::Release(version)) => day.knowledge.torch_release(version.as_str()),
+            Some(Selection::Release(version)) => day.knowledge.torch_release(version),
             _ => None,
         }
     };
@@ -235,7 +235,7 @@ pub(super) fn newest_torch<'a>(
     let newest = day.knowledge.served_torch_releases().filter(fitting).count() > 1;
     TorchInstall {
         package,
-        version: Ok(row.version.to_string()),
+        version: Ok(row.version.cloned()),
         variant: Ok(variant),
         newest,
         row: Some(&row.info),
@@ -336,7 +336,7 @@ fn explain_unnamed_build(
     let name = required_distribution(install.package, day.knowledge);
     (of_pip && day.knowledge.is_unnamed_torch_build(version, tag, day.arch)).then(|| Cause::NoWheelOfBuild {
         name: name.to_string(),
-        version: version.clone(),
+        version: version.to_string(),
         arch: day.arch.to_string(),
         tag: tag.to_string(),
     })
@@ -499,7 +499,7 @@ pub(super) struct TorchInstall<'a> {
     /// The package that requires it.
     pub(super) package: &'a ObservedPackage,
     /// The version, without local part.
-    pub(super) version: Result<String, Cause>,
+    pub(super) version: Result<ExactVersion, Cause>,
     /// The build; `None` for that of the default index.
     pub(super) variant: Result<Option<String>, Cause>,
     /// Whether it is the newest of several acceptable releases.

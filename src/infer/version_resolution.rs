@@ -211,7 +211,7 @@ fn newest_available_release(
         let catalog =
             TableCatalog { knowledge, arch, as_of, python: Some(python), indexes: &package.requirement.indexes };
         match resolve(&request, &catalog, policy).selection(&package.requirement.name) {
-            Some(Selection::Release(version)) => within.iter().copied().find(|row| row.is_of_version(version.as_str())),
+            Some(Selection::Release(version)) => within.iter().copied().find(|row| row.is_of_version(version)),
             _ => None,
         }
     };

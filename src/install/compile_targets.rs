@@ -8,7 +8,7 @@ use crate::dockerfile::{ExpandedText, VariableLookup};
 use crate::install::context::CommandContext;
 use crate::knowledge::{CudaExtensionRow, Knowledge, TorchArchNameRow};
 use crate::model::cause::Cause;
-use crate::model::package::PackageName;
+use crate::model::package::{ExactVersion, PackageName};
 use crate::text::source::Span;
 
 /// GPU code that a command compiles.
@@ -501,6 +501,7 @@ pub(super) fn read_torch_arch_list(
 
 /// Replaces architecture names in a list by their targets, the longest names first.
 fn expand_names(list: &str, torch: Option<&str>, knowledge: Knowledge) -> Result<String, Cause> {
+    let torch = torch.map(ExactVersion::from);
     let mut list = list.replace(' ', ";");
     let mut names: Vec<&str> = knowledge.torch_arch_names().iter().map(|row| row.name).collect();
     names.sort_by_key(|name| (Reverse(name.len()), *name));
@@ -509,7 +510,7 @@ fn expand_names(list: &str, torch: Option<&str>, knowledge: Knowledge) -> Result
         if !list.contains(name) {
             continue;
         }
-        let mut rows = knowledge.torch_arch_name_rows(name, torch);
+        let mut rows = knowledge.torch_arch_name_rows(name, torch.as_ref());
         // A release that does not know the name leaves it as it is.
         let Some(row) = rows.next() else { continue };
         if rows.any(|other: &TorchArchNameRow| other.targets != row.targets) {

@@ -1,16 +1,14 @@
 //! Queries about base images: their tags, stages, contents and recipes.
 
-use std::cmp::Ordering;
-
 use jiff::civil::Date;
 
 use crate::cuda::CudaVersion;
-use crate::knowledge::natural_order::compare_natural;
 use crate::knowledge::rows::{
     BaseFamilyRow, CodeFloorRow, CudaFlavourRow, CudaImageRow, CudaRecipeRow, DriverProgramRow, GpuImageRow,
     ImageArchesRow, MonitoringProgramRow, NgcReleaseRow, OtherProcessorRow, PackageFloorRow, RowInfo,
 };
 use crate::knowledge::{Knowledge, RowVersion};
+use crate::model::package::ExactVersion;
 
 /// Returns the month at the beginning of a tag: `23.10` of `23.10-py3`.
 fn month_of_tag(tag: &str) -> Option<&str> {
@@ -149,10 +147,10 @@ impl Knowledge {
 
     /// Returns the row with the lowest compute capability that a release supports; without a release, that of the
     /// newest.
-    pub fn package_floor(self, distribution: &str, release: Option<&str>) -> Option<&'static PackageFloorRow> {
+    pub fn package_floor(self, distribution: &str, release: Option<&ExactVersion>) -> Option<&'static PackageFloorRow> {
         let holds = |row: &&PackageFloorRow| match release {
             Some(release) => {
-                let reached = |bound: RowVersion| compare_natural(release, bound.as_str()) != Ordering::Less;
+                let reached = |bound: RowVersion| release.compare(bound).is_ge();
                 reached(row.from) && !row.before.is_some_and(reached)
             }
             None => row.before.is_none(),

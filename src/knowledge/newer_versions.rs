@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use crate::cuda::{CudaVersion, DriverVersion};
 use crate::knowledge::Knowledge;
-use crate::knowledge::natural_order::compare_natural;
 use crate::model::cause::Cause;
+use crate::model::package::ExactVersion;
 
 impl Knowledge {
     /// Whether a driver is of a later branch than all in the tables.
@@ -22,12 +22,13 @@ impl Knowledge {
 
     /// Whether a full CUDA version is later than all CUDA base images in the tables.
     pub fn is_newer_cuda_image(self, version: &str) -> bool {
-        self.cuda_images().iter().all(|row| is_later_version(version, row.version))
+        let version = ExactVersion::from(version);
+        self.cuda_images().iter().all(|row| is_later_version(&version, &ExactVersion::from(row.version)))
     }
 
     /// Whether the version in a tag such as `v0.99.0` is later than all tags of the repository in the tables.
     pub fn is_newer_framework_image(self, repository: &str, tag: &str) -> bool {
-        let plain = |tag: &str| tag.strip_prefix('v').unwrap_or(tag).to_owned();
+        let plain = |tag: &str| ExactVersion::from(release_numbers(tag.strip_prefix('v').unwrap_or(tag)));
         let mut rows = self.framework_images().iter().filter(|row| row.repository == repository).peekable();
         rows.peek().is_some() && rows.all(|row| is_later_version(&plain(tag), &plain(row.tag)))
     }
@@ -45,27 +46,27 @@ impl Knowledge {
     }
 
     /// Whether a torch version, with or without a local part, is later than all releases in the tables.
-    pub fn is_newer_torch(self, version: &str) -> bool {
-        self.torch_releases().last().is_some_and(|newest| is_later_version(version, newest.version.as_str()))
+    pub fn is_newer_torch(self, version: &ExactVersion) -> bool {
+        self.torch_releases().last().is_some_and(|newest| is_later_version(version, newest.version))
     }
 
     /// Whether a version of a distribution with GPU code is later than all its rows.
     ///
     /// Never true of a distribution without rows, or with one for every version alone.
-    pub fn is_newer_framework(self, distribution: &str, version: &str) -> bool {
+    pub fn is_newer_framework(self, distribution: &str, version: &ExactVersion) -> bool {
         if self.has_variants(distribution) {
             return self.is_newer_torch(version);
         }
         let rows = self.framework_releases_of(distribution).filter_map(|row| row.version);
         let bundled = self.bundled_variants().iter().filter(|row| row.distribution == distribution);
         let mut known = rows.chain(bundled.filter_map(|row| row.newest)).peekable();
-        known.peek().is_some() && known.all(|known| is_later_version(version, known.as_str()))
+        known.peek().is_some() && known.all(|known| is_later_version(version, known))
     }
 
     /// Returns why a version of a distribution is unknown: `torch 9.9 is newer than the compatibility database of
     /// 2026-11-21`.
-    pub fn missing_version_cause(self, distribution: &str, version: &str) -> Cause {
-        let (package, text, date) = (distribution.to_owned(), version.to_owned(), self.newest_source_date());
+    pub fn missing_version_cause(self, distribution: &str, version: &ExactVersion) -> Cause {
+        let (package, text, date) = (distribution.to_owned(), version.to_string(), self.newest_source_date());
         if self.is_newer_framework(distribution, version) {
             return Cause::VersionNewer { package, version: text, date };
         }
@@ -78,18 +79,15 @@ impl Knowledge {
     }
 }
 
-/// Whether the public part of a version, including pre-releases, is later than a release.
-fn is_later_version(version: &str, release: &str) -> bool {
-    let public = version.split('+').next().unwrap_or(version);
-    let numbers = |text: &str| -> String {
-        let end = text.find(|sign: char| !sign.is_ascii_digit() && sign != '.').unwrap_or(text.len());
-        let mut numbers = text.get(..end).unwrap_or_default().trim_matches('.').to_owned();
-        while let Some(shorter) = numbers.strip_suffix(".0") {
-            numbers.truncate(shorter.len());
-        }
-        numbers
-    };
-    compare_natural(&numbers(public), &numbers(release)) == Ordering::Greater
+/// Returns the numbers at the start of a tag: `0.99.0` of `0.99.0-cu130`.
+fn release_numbers(tag: &str) -> &str {
+    let end = tag.find(|sign: char| !sign.is_ascii_digit() && sign != '.').unwrap_or(tag.len());
+    tag.get(..end).unwrap_or_default().trim_matches('.')
+}
+
+/// Whether the release number of a version, which may be a pre-release, is above that of a release.
+fn is_later_version(version: &ExactVersion, release: &ExactVersion) -> bool {
+    version.compare_release_numbers(release) == Some(Ordering::Greater)
 }
 
 #[cfg(test)]
@@ -110,7 +108,8 @@ mod tests {
             ("", "2.15.0", false),
             ("nightly", "2.15.0", false),
         ] {
-            assert_eq!(is_later_version(version, release), expected, "{version} after {release}");
+            let (one, other) = (ExactVersion::from(version), ExactVersion::from(release));
+            assert_eq!(is_later_version(&one, &other), expected, "{version} after {release}");
         }
     }
 
@@ -160,23 +159,24 @@ mod tests {
     #[test]
     fn package_without_a_table_is_never_newer() {
         let knowledge = Knowledge::built_in();
-        assert!(!knowledge.is_newer_framework("somebodys-package", "99.0"));
-        assert!(knowledge.is_newer_framework("cupy-cuda12x", "99.0"));
-        assert!(knowledge.is_newer_framework("tensorflow", "99.0"));
-        assert!(knowledge.is_newer_framework("jax-cuda12-plugin", "99.0"));
-        assert!(!knowledge.is_newer_framework("jax-cuda12-plugin", "0.5.0"));
-        assert!(knowledge.is_newer_framework("bitsandbytes", "99.0"));
-        assert!(!knowledge.is_newer_framework("bitsandbytes", "0.50.2"));
-        assert!(!knowledge.is_newer_framework("bitsandbytes", "0.41.0"));
-        assert!(!knowledge.is_newer_framework("tensorflow", "2.15.0"));
-        assert!(knowledge.is_newer_framework("torch", "99.0.1+cu999"));
+        let is_newer = |name: &str, version: &str| knowledge.is_newer_framework(name, &ExactVersion::from(version));
+        assert!(!is_newer("somebodys-package", "99.0"));
+        assert!(is_newer("cupy-cuda12x", "99.0"));
+        assert!(is_newer("tensorflow", "99.0"));
+        assert!(is_newer("jax-cuda12-plugin", "99.0"));
+        assert!(!is_newer("jax-cuda12-plugin", "0.5.0"));
+        assert!(is_newer("bitsandbytes", "99.0"));
+        assert!(!is_newer("bitsandbytes", "0.50.2"));
+        assert!(!is_newer("bitsandbytes", "0.41.0"));
+        assert!(!is_newer("tensorflow", "2.15.0"));
+        assert!(is_newer("torch", "99.0.1+cu999"));
         for (distribution, version, expected) in [
             ("torch", "99.0", "torch 99.0 is newer than the compatibility database of "),
             ("torch", "2.6.99", "torch 2.6.99 is not in the compatibility database of "),
             ("tensorflow", "99.0", "tensorflow 99.0 is newer than the compatibility database of "),
             ("somebodys-package", "99.0", "somebodys-package 99.0 is not in the compatibility database of "),
         ] {
-            let reason = knowledge.missing_version_cause(distribution, version).reason();
+            let reason = knowledge.missing_version_cause(distribution, &ExactVersion::from(version)).reason();
             assert!(reason.starts_with(expected), "{reason}");
         }
     }

@@ -1,7 +1,5 @@
 //! Queries about Python distributions, their wheels, and the libraries that they carry.
 
-use std::cmp::Ordering;
-
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::natural_order::compare_natural;
 use crate::knowledge::rows::{
@@ -10,11 +8,24 @@ use crate::knowledge::rows::{
     ToolkitLibraryRow, TorchArchNameRow, TorchBuildRow, TorchRow, WheelPythonRow,
 };
 use crate::knowledge::{ImagePythonRow, Knowledge, RowVersion};
-use crate::model::package::PackageName;
+use crate::model::package::{ExactVersion, PackageName};
 use crate::model::reference::ImageReference;
 
 /// The distribution whose release decides about the builds of those that require it.
 const TORCH: &str = "torch";
+
+/// Returns the row of a version, otherwise that of its minor version.
+fn row_of_version(
+    rows: impl Iterator<Item = &'static FrameworkBuildRow> + Clone,
+    version: &ExactVersion,
+) -> Option<&'static FrameworkBuildRow> {
+    let of_release = || rows.clone().find(|row| row.is_full_release() && row.is_of_version(version));
+    let of_minor = || {
+        let minor = minor_version(version.as_str())?;
+        rows.clone().find(|row| row.version.is_some_and(|own| own.as_str() == minor))
+    };
+    of_release().or_else(of_minor)
+}
 
 /// Returns the first two numbers of a version: `2.3` of `2.3.0rc0`.
 fn minor_version(version: &str) -> Option<String> {
@@ -56,8 +67,8 @@ impl Knowledge {
     }
 
     /// Returns the row of a torch release, without a local version.
-    pub fn torch_release(self, version: &str) -> Option<&'static TorchRow> {
-        self.torch_releases().iter().find(|row| row.version.as_str() == version)
+    pub fn torch_release(self, version: &ExactVersion) -> Option<&'static TorchRow> {
+        self.torch_releases().iter().find(|row| row.version.is_same(version))
     }
 
     /// Returns the torch releases that a version range on an index or a channel may select.
@@ -70,10 +81,10 @@ impl Knowledge {
     pub fn torch_arch_name_rows(
         self,
         name: &str,
-        torch: Option<&str>,
+        torch: Option<&ExactVersion>,
     ) -> impl Iterator<Item = &'static TorchArchNameRow> {
-        let holds = |row: &TorchArchNameRow, torch: &str| {
-            let reached = |bound: RowVersion| compare_natural(torch, bound.as_str()).is_ge();
+        let holds = |row: &TorchArchNameRow, torch: &ExactVersion| {
+            let reached = |bound: RowVersion| torch.compare(bound).is_ge();
             reached(row.from) && !row.before.is_some_and(reached)
         };
         let of_name = self.torch_arch_names().iter().filter(move |row| row.name == name);
@@ -81,22 +92,20 @@ impl Knowledge {
     }
 
     /// Returns the build of torch with a version, variant and architecture: `2.6.0`, `cu124`, `amd64`.
-    pub fn torch_build(self, version: &str, variant: &str, arch: &str) -> Option<&'static TorchBuildRow> {
+    pub fn torch_build(self, version: &ExactVersion, variant: &str, arch: &str) -> Option<&'static TorchBuildRow> {
         let mut rows = self.torch_builds().iter();
-        rows.find(|row| row.version.as_str() == version && row.variant == variant && row.arch == arch)
+        rows.find(|row| row.variant == variant && row.arch == arch && row.version.is_same(version))
     }
 
     /// Whether the wheel version of a torch build does not include the build.
-    pub fn is_unnamed_torch_build(self, version: &str, variant: &str, arch: &str) -> bool {
+    pub fn is_unnamed_torch_build(self, version: &ExactVersion, variant: &str, arch: &str) -> bool {
         self.torch_build(version, variant, arch).is_some_and(|row| row.unnamed)
     }
 
     /// Returns the build of another framework: the row of the version, otherwise of its minor version, otherwise of
     /// all versions.
-    pub fn framework_build(self, distribution: &str, version: &str) -> Option<&'static FrameworkBuildRow> {
-        let of = |version: &str| self.framework_releases_of(distribution).find(|row| row.is_of_version(version));
-        of(version)
-            .or_else(|| of(&minor_version(version)?))
+    pub fn framework_build(self, distribution: &str, version: &ExactVersion) -> Option<&'static FrameworkBuildRow> {
+        row_of_version(self.framework_releases_of(distribution), version)
             .or_else(|| self.framework_build_of_every_version(distribution))
     }
 
@@ -123,13 +132,11 @@ impl Knowledge {
     pub fn framework_build_for(
         self,
         distribution: &str,
-        version: &str,
+        version: &ExactVersion,
         arch: &str,
     ) -> Option<&'static FrameworkBuildRow> {
-        let builds = self.framework_builds().iter().filter(|row| row.arch == Some(arch));
-        let of =
-            |version: &str| builds.clone().find(|row| row.distribution == distribution && row.is_of_version(version));
-        of(version).or_else(|| of(&minor_version(version)?))
+        let builds = self.framework_builds().iter();
+        row_of_version(builds.filter(|row| row.arch == Some(arch) && row.distribution == distribution), version)
     }
 
     /// Returns the dependencies that a distribution with some extras installs.
@@ -173,9 +180,14 @@ impl Knowledge {
     }
 
     /// Returns the row which shows that no index has a CUDA build of a version for an architecture.
-    pub fn platform_without_cuda(self, distribution: &str, version: &str, arch: &str) -> Option<&'static RowInfo> {
+    pub fn platform_without_cuda(
+        self,
+        distribution: &str,
+        version: &ExactVersion,
+        arch: &str,
+    ) -> Option<&'static RowInfo> {
         let row = self.build_indexes().iter().find(|row| row.distribution == distribution)?;
-        (arch == "arm64" && compare_natural(version, row.arm64_from?.as_str()).is_lt()).then_some(&row.info)
+        (arch == "arm64" && version.compare(row.arm64_from?).is_lt()).then_some(&row.info)
     }
 
     /// Whether an index per CUDA version, next to that of torch, selects the build of a distribution.
@@ -246,11 +258,9 @@ impl Knowledge {
     }
 
     /// Returns the torch build of a conda channel for amd64: `pytorch`, `1.9.0`, `cu102`.
-    pub fn conda_build(self, channel: &str, version: &str, variant: &str) -> Option<&'static CondaBuildRow> {
+    pub fn conda_build(self, channel: &str, version: &ExactVersion, variant: &str) -> Option<&'static CondaBuildRow> {
         let mut rows = self.conda_builds().iter().filter(|row| row.channel == channel && row.variant == variant);
-        rows.find(|row| {
-            compare_natural(row.first.as_str(), version).is_le() && compare_natural(version, row.last.as_str()).is_le()
-        })
+        rows.find(|row| row.first.compare(version).is_le() && version.compare(row.last).is_le())
     }
 
     /// Returns the system package with a CUDA runtime, and the CUDA version in its name: `cuda-cudart-12-4`.
@@ -313,14 +323,19 @@ impl Knowledge {
     }
 
     /// Returns the CUDA variants for which a version of a distribution such as bitsandbytes has libraries.
-    pub fn bundled_variants_of(self, distribution: &str, version: &str) -> Option<&'static BundledRow> {
+    pub fn bundled_variants_of(self, distribution: &str, version: &ExactVersion) -> Option<&'static BundledRow> {
         let mut rows = self.bundled_variants().iter().rev().filter(|row| row.distribution == distribution);
-        rows.find(|row| compare_natural(row.from.as_str(), version).is_le())
+        rows.find(|row| row.from.compare(version).is_le())
     }
 
     /// Whether a release of a distribution such as bitsandbytes bundles a library for a CUDA version; `None` if
     /// unknown.
-    pub fn bundles_library_for_cuda(self, distribution: &str, version: &str, cuda: CudaVersion) -> Option<bool> {
+    pub fn bundles_library_for_cuda(
+        self,
+        distribution: &str,
+        version: &ExactVersion,
+        cuda: CudaVersion,
+    ) -> Option<bool> {
         let row = self.bundled_variants_of(distribution, version)?;
         if self.is_newer_framework(distribution, version) {
             return None;
@@ -372,11 +387,18 @@ impl Knowledge {
 
     /// Whether an extra of a release cannot be used with a Python version such as `3.11`; without a version, whether
     /// with any.
-    pub fn is_unusable_extra(self, distribution: &str, extra: &str, version: &str, python: Option<&str>) -> bool {
+    pub fn is_unusable_extra(
+        self,
+        distribution: &str,
+        extra: &str,
+        version: &ExactVersion,
+        python: Option<&str>,
+    ) -> bool {
         let mut rows = self.unusable_extras().iter();
         let for_python = |first: &str| python.is_some_and(|python| compare_natural(first, python).is_le());
         rows.any(|row| {
-            (row.distribution, row.extra, row.version.as_str()) == (distribution, extra, version)
+            (row.distribution, row.extra) == (distribution, extra)
+                && row.version.is_same(version)
                 && row.python.is_none_or(for_python)
         })
     }
@@ -423,7 +445,8 @@ impl Knowledge {
         self.cuda_locals_of(distribution).find_map(|row| {
             let (release, rest) = version.split_once(row.mark)?;
             let digits = rest.split(|one: char| !one.is_ascii_digit()).next()?;
-            let reached = |bound: RowVersion| compare_natural(release, bound.as_str()) != Ordering::Less;
+            let release = ExactVersion::from(release);
+            let reached = |bound: RowVersion| release.compare(bound).is_ge();
             if !row.from.is_none_or(reached) || row.before.is_some_and(reached) {
                 return None;
             }

@@ -6,6 +6,7 @@ use crate::cuda::{CudaVersion, DriverVersion};
 use crate::knowledge::printable_rows::{ShowRow, ShownRow};
 use crate::knowledge::rows::{CudaRecipeRow, FrameworkBuildRow, RowInfo};
 use crate::knowledge::{CondaBuildRow, Knowledge, gpu_names};
+use crate::model::package::ExactVersion;
 use crate::model::reference::ImageReference;
 use crate::text::nearest::edit_distance;
 
@@ -261,10 +262,11 @@ impl Knowledge {
         let of = |row: &str| row == version || row.strip_prefix(version).is_some_and(|rest| rest.starts_with('.'));
         answer.rows.extend(self.torch_releases().iter().filter(|row| of(row.version.as_str())).map(ShowRow::shown));
         let builds = self.torch_builds().iter().filter(|row| of(row.version.as_str()));
+        let typed = ExactVersion::from(version);
         let matching_builds = builds.filter(|row| variant.is_none_or(|variant| row.variant == variant));
         answer.rows.extend(matching_builds.map(ShowRow::shown));
         let of_conda = |row: &&CondaBuildRow| {
-            self.conda_build(row.channel, version, row.variant).is_some_and(|one| one.info.row == row.info.row)
+            self.conda_build(row.channel, &typed, row.variant).is_some_and(|one| one.info.row == row.info.row)
         };
         let matching_conda_builds = self
             .conda_builds()
@@ -272,7 +274,7 @@ impl Knowledge {
             .filter(of_conda)
             .filter(|row| variant.is_none_or(|variant| row.variant == variant));
         answer.rows.extend(matching_conda_builds.map(ShowRow::shown));
-        if answer.rows.is_empty() && self.is_newer_torch(version) {
+        if answer.rows.is_empty() && self.is_newer_torch(&typed) {
             answer.note = Some(self.newer_than_database("torch release"));
         }
         answer
@@ -293,7 +295,8 @@ impl Knowledge {
         match version {
             None => answer.rows.extend(builds().map(ShowRow::shown)),
             Some(version) => {
-                let build = self.framework_build(&name, version);
+                let typed = ExactVersion::from(version);
+                let build = self.framework_build(&name, &typed);
                 let plugins = self.same_version_dependencies(&name);
                 let own = || self.framework_releases_of(&name);
                 let of_all = own().chain(self.framework_releases().filter(|row| plugins.contains(row.distribution)));
@@ -309,11 +312,11 @@ impl Knowledge {
                     builds().chain(of_plugins).map(|row| format!("{name} {}", row.version_text())).collect();
                 keys.dedup();
                 answer.near = nearest_keys(key, &keys);
-                let bundled = self.bundled_variants_of(&name, version).is_some();
-                let floor = self.package_floor(&name, Some(version));
+                let bundled = self.bundled_variants_of(&name, &typed).is_some();
+                let floor = self.package_floor(&name, Some(&typed));
                 if build.is_none() && !bundled && builds().next().is_some() {
                     answer.rows.clear();
-                    answer.note = self.is_newer_framework(&name, version).then(|| self.newer_than_database("version"));
+                    answer.note = self.is_newer_framework(&name, &typed).then(|| self.newer_than_database("version"));
                 } else if build.is_none() && !bundled && !answer.rows.is_empty() && floor.is_none() {
                     answer.note =
                         Some(format!("the compatibility database has no entry for single versions of {name}"));
@@ -350,11 +353,12 @@ impl Knowledge {
             Some(version) => {
                 let of_arch =
                     self.framework_builds().iter().filter(|row| row.arch.is_some() && row.distribution == name);
-                answer.rows.extend(of_arch.filter(|row| row.is_of_version(version)).map(ShowRow::shown));
-                answer.push(self.bundled_variants_of(name, version).map(ShowRow::shown));
+                let typed = ExactVersion::from(version);
+                answer.rows.extend(of_arch.filter(|row| row.is_of_version(&typed)).map(ShowRow::shown));
+                answer.push(self.bundled_variants_of(name, &typed).map(ShowRow::shown));
                 answer.rows.extend(
                     triton
-                        .filter(|row| row.version.as_str() == version || is_release_of(row.version.as_str(), version))
+                        .filter(|row| row.version.is_same(&typed) || is_release_of(row.version.as_str(), version))
                         .map(ShowRow::shown),
                 );
             }
@@ -365,14 +369,15 @@ impl Knowledge {
     fn push_dependency_rows(self, answer: &mut KnowledgeAnswer, name: &str, version: Option<&str>) {
         let compiled = self.cuda_extensions().iter().filter(|row| row.distribution == name);
         answer.rows.extend(compiled.map(ShowRow::shown));
-        answer.push(self.package_floor(name, version).map(ShowRow::shown));
+        let typed = version.map(ExactVersion::from);
+        answer.push(self.package_floor(name, typed.as_ref()).map(ShowRow::shown));
         let builds = self
             .same_version_dependencies(name)
             .into_iter()
-            .filter_map(|plugin| self.framework_build(plugin, version?));
-        answer
-            .rows
-            .extend(builds.filter(|row| version.is_some_and(|version| row.is_of_version(version))).map(ShowRow::shown));
+            .filter_map(|plugin| self.framework_build(plugin, typed.as_ref()?));
+        answer.rows.extend(
+            builds.filter(|row| typed.as_ref().is_some_and(|version| row.is_of_version(version))).map(ShowRow::shown),
+        );
         if version.is_none() {
             answer.rows.extend(self.gpu_dependencies_of(name).map(ShowRow::shown));
         }

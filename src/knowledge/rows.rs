@@ -120,9 +120,9 @@ impl FrameworkBuildRow {
         self.version.map_or(EVERY_VERSION, ParsedText::as_str)
     }
 
-    /// Whether it is the row of a version, as written.
-    pub fn is_of_version(&self, version: &str) -> bool {
-        self.version.is_some_and(|own| own.as_str() == version)
+    /// Whether it is the row of a version.
+    pub fn is_of_version(&self, version: &ExactVersion) -> bool {
+        self.version.is_some_and(|own| own.is_same(version))
     }
 }
 
@@ -138,9 +138,9 @@ impl RequiresDistRow {
         self.from.is_none_or(reaches) && !self.before.is_some_and(reaches)
     }
 
-    /// Whether it is the row of a version, as written.
-    pub fn is_of_version(&self, version: &str) -> bool {
-        self.version.is_some_and(|own| own.as_str() == version)
+    /// Whether it is the row of a version.
+    pub fn is_of_version(&self, version: &ExactVersion) -> bool {
+        self.version.is_some_and(|own| own.is_same(version))
     }
 }
 

@@ -5,6 +5,7 @@ use crate::fleet::PoolField;
 use crate::knowledge::{FrameworkRow, GpuClass, Knowledge, RowInfo, TorchRow};
 use crate::model::fact::{Evidence, FactId, FactKey, GpuCode, GpuCodeLibrary, PrintedValue, ValueState};
 use crate::model::outcome::Outcome;
+use crate::model::package::ExactVersion;
 use crate::replay::coverage::{CodeCoverage, CoverageShare, code_coverage, cubin_runs};
 use crate::replay::cuda_callers::is_bare_container;
 use crate::replay::runtime::is_beyond_known_branches;
@@ -185,8 +186,9 @@ fn is_unlisted_build(replay: Replay<'_>) -> bool {
     let Some(build) = behind(replay.component.code.id, FactKey::ComponentVariant).filter(|_| of_framework) else {
         return false;
     };
-    let release =
-        behind(build, FactKey::ComponentVersion).and_then(text).and_then(|text| replay.knowledge.torch_release(text));
+    let release = behind(build, FactKey::ComponentVersion)
+        .and_then(text)
+        .and_then(|text| replay.knowledge.torch_release(&ExactVersion::from(text)));
     let listed = |row: &TorchRow, build: &str| {
         row.variants.contains(&build) || row.default_variant.iter().any(|default| default.value == build)
     };

@@ -66,7 +66,7 @@ impl TableCatalog<'_> {
         if self.arch == LISTED_ARCHITECTURE {
             return row.variants.contains(&tag);
         }
-        self.knowledge.torch_build(row.version.as_str(), tag, self.arch).is_some()
+        self.knowledge.torch_build(row.version, tag, self.arch).is_some()
     }
 
     /// Returns the releases of a framework with one build each.
@@ -142,8 +142,9 @@ impl Catalog for TableCatalog<'_> {
         version: &ExactVersion,
         _: &[PackageName],
     ) -> Result<Vec<DependencySpecifier>, Cause> {
+        let version = version.without_local();
         let is_required = |row: &&RequiresDistRow| {
-            row.is_of_version(version.public()) && !row.unasked && row.arch.is_none_or(|arch| arch == self.arch)
+            row.is_of_version(&version) && !row.unasked && row.arch.is_none_or(|arch| arch == self.arch)
         };
         let rows = self.knowledge.requirements_of(name).filter(is_required);
         Ok(rows.map(|row| DependencySpecifier::new(PackageName::python(row.package), row.range.cloned())).collect())

@@ -108,7 +108,7 @@ fn references_between_tables_resolve() {
         assert!(month.compat.is_none_or(|compat| Some(compat.branch()) == branch), "{month:?}");
     }
     for build in KNOWLEDGE.torch_builds() {
-        let release = KNOWLEDGE.torch_release(build.version.as_str()).expect("a release");
+        let release = KNOWLEDGE.torch_release(build.version).expect("a release");
         assert!(release.variants.contains(&build.variant), "{build:?}");
     }
     for gpu in KNOWLEDGE.gpus() {
@@ -208,11 +208,11 @@ fn distributions_with_all_releases_have_their_wheels() {
 #[test]
 fn every_default_cuda_wheel_has_known_gpu_code() {
     let mut seen = 0;
-    let since = KNOWLEDGE.torch_release("1.4.0").and_then(|row| row.released);
+    let since = KNOWLEDGE.torch_release(&"1.4.0".into()).and_then(|row| row.released);
     for release in KNOWLEDGE.torch_releases().iter().filter(|row| row.released >= since) {
         for default in release.default_variant.iter().filter(|default| default.value != "cpu") {
             seen += 1;
-            let build = KNOWLEDGE.torch_build(release.version.as_str(), default.value, default.arch);
+            let build = KNOWLEDGE.torch_build(release.version, default.value, default.arch);
             assert!(build.is_some(), "{} {} {}", release.version, default.value, default.arch);
         }
     }
@@ -252,7 +252,7 @@ fn required_packages_and_frameworks_exist_in_the_tables() {
 #[test]
 fn wheel_gpu_code_applies_only_to_its_exact_version() {
     let code = |distribution: &str, version: &str| {
-        let row = KNOWLEDGE.framework_build(distribution, version).filter(|row| row.code_known)?;
+        let row = KNOWLEDGE.framework_build(distribution, &version.into()).filter(|row| row.code_known)?;
         Some((row.sass.to_vec(), row.ptx.to_vec()))
     };
     for (distribution, version, sass, ptx) in [
@@ -298,7 +298,9 @@ fn wheel_gpu_code_applies_only_to_its_exact_version() {
 #[test]
 fn arm64_wheel_has_separate_gpu_code() {
     let code = |distribution: &str, version: &str| {
-        KNOWLEDGE.framework_build_for(distribution, version, "arm64").map(|row| (row.sass.to_vec(), row.ptx.to_vec()))
+        KNOWLEDGE
+            .framework_build_for(distribution, &version.into(), "arm64")
+            .map(|row| (row.sass.to_vec(), row.ptx.to_vec()))
     };
     for (distribution, version, sass, ptx) in [
         ("vllm", "0.11.0", "87 90 100 120", ""),
@@ -325,7 +327,7 @@ fn arm64_wheel_has_separate_gpu_code() {
     for row in KNOWLEDGE.framework_builds().iter().filter(|row| row.arch.is_some()) {
         let code_only = row.cuda.is_none() && row.released.is_none() && row.torch.is_none() && row.code_known;
         assert!(code_only, "{row:?}");
-        let build = KNOWLEDGE.framework_build(row.distribution, row.version_text());
+        let build = row.version.and_then(|version| KNOWLEDGE.framework_build(row.distribution, version));
         assert!(build.is_some_and(|build| build.version == row.version && build.cuda.is_some()), "{row:?}");
     }
 }
@@ -395,10 +397,11 @@ fn old_gpus_have_their_last_driver_branch_and_ambiguous_names_match_none() {
 
 #[test]
 fn a_row_for_a_minor_release_applies_only_to_its_patch_releases() {
-    let of = |version: &str| KNOWLEDGE.framework_build("tensorflow", version).map(FrameworkBuildRow::version_text);
+    let of =
+        |version: &str| KNOWLEDGE.framework_build("tensorflow", &version.into()).map(FrameworkBuildRow::version_text);
     assert_eq!(of("2.3.0"), Some("2.3.0"));
     assert_eq!(of("2.3.0rc0"), Some("2.3"));
-    assert_eq!(of("2.3"), Some("2.3"));
+    assert_eq!(of("2.3"), Some("2.3.0"));
     assert_eq!(of("2.30.0"), None);
     assert_eq!(of("2"), None);
     assert_eq!(of(""), None);
@@ -453,7 +456,8 @@ fn library_wheels_have_their_cuda_version() {
         let of_row = |soname: &&str| soname.strip_prefix(row.library).is_some_and(|rest| rest.starts_with(".so."));
         assert!(packages.all(|package| package.sonames.iter().any(of_row)), "{row:?}");
     }
-    let variants = |version| KNOWLEDGE.bundled_variants_of("bitsandbytes", version).map(|row| row.from.as_str());
+    let variants =
+        |version: &str| KNOWLEDGE.bundled_variants_of("bitsandbytes", &version.into()).map(|row| row.from.as_str());
     assert_eq!(variants("0.45.1"), Some("0.45.0"));
     assert_eq!(variants("0.1"), None);
     let triton = KNOWLEDGE.triton_compilers().iter().find(|row| row.version.as_str() == "3.1.0");
@@ -611,10 +615,10 @@ fn torch_builds_have_their_known_gpu_code() {
         ("1.13.1", "cu117", "37 50 60 70 75 80 86"),
         ("2.6.0", "cu124", "50 60 70 75 80 86 90"),
     ] {
-        let build = KNOWLEDGE.torch_build(version, variant, "amd64").expect(version);
+        let build = KNOWLEDGE.torch_build(&version.into(), variant, "amd64").expect(version);
         assert_eq!((build.sass, build.ptx), (targets(sass).as_slice(), [].as_slice()), "{version} {variant}");
     }
-    let default = KNOWLEDGE.torch_release("1.12.1").expect("a release").default_variant;
+    let default = KNOWLEDGE.torch_release(&"1.12.1".into()).expect("a release").default_variant;
     assert!(default.iter().any(|by_arch| (by_arch.arch, by_arch.value) == ("amd64", "cu102")));
 }
 
@@ -629,8 +633,8 @@ fn table_lookups_fall_back_as_documented() {
     let driver: DriverVersion = "535.161.08".parse().expect("a driver");
     assert_eq!(KNOWLEDGE.driver_cuda(driver).map(|(version, _)| version), Some(cuda("12.2")));
     assert_eq!(KNOWLEDGE.compat_package_of_libcuda(driver).map(|row| row.cuda), Some(cuda("12.2")));
-    assert!(KNOWLEDGE.framework_build("cupy-cuda12x", "13.1.0").is_some());
-    assert!(KNOWLEDGE.framework_build("tensorflow", "99.0").is_none());
+    assert!(KNOWLEDGE.framework_build("cupy-cuda12x", &"13.1.0".into()).is_some());
+    assert!(KNOWLEDGE.framework_build("tensorflow", &"99.0".into()).is_none());
     let toolkit = |text| KNOWLEDGE.container_toolkit(cuda(text)).map(|row| row.legacy_hook);
     assert_eq!(toolkit("1.3.0"), Some(CompatSelection::Mount));
     assert_eq!(toolkit("1.17.3"), Some(CompatSelection::Mount));

@@ -165,7 +165,7 @@ fn all_releases(request: &PackageRequest, archs: &[String], knowledge: Knowledge
 fn torch_releases(name: &'static str, archs: &[String], knowledge: Knowledge) -> Vec<CandidateRelease> {
     let page = knowledge.build_index_url_template(name);
     let there = |row: &TorchRow, tag: &str| {
-        archs.iter().all(|arch| arch == "amd64" || knowledge.torch_build(row.version.as_str(), tag, arch).is_some())
+        archs.iter().all(|arch| arch == "amd64" || knowledge.torch_build(row.version, tag, arch).is_some())
     };
     let default = |row: &TorchRow, tag: &str| {
         let of = |arch: &String| row.default_variant.iter().any(|own| own.arch == arch && own.value == tag);
@@ -183,7 +183,7 @@ fn torch_releases(name: &'static str, archs: &[String], knowledge: Knowledge) ->
             // On an index for one build, a release is also found without the build in its version.
             let unnamed = archs
                 .iter()
-                .any(|arch| knowledge.torch_build(row.version.as_str(), tag, arch).is_some_and(|build| build.unnamed));
+                .any(|arch| knowledge.torch_build(row.version, tag, arch).is_some_and(|build| build.unnamed));
             let spec = if plain || unnamed {
                 format!("{name}=={}", row.version)
             } else {
@@ -373,7 +373,7 @@ fn torch_pin(name: &str, version: &ExactVersion, knowledge: Knowledge) -> Option
     let rows = || knowledge.torch_requirements_on_build_indexes(name);
     let own = rows().find(|row| row.version.is_some_and(|own| own.is_same(version)));
     let any = || rows().find(|row| row.version.is_none());
-    let built = || knowledge.framework_build(name, version.as_str()).and_then(|row| row.torch);
+    let built = || knowledge.framework_build(name, version).and_then(|row| row.torch);
     own.or_else(any).map(|row| row.range).or_else(built)
 }
 
@@ -419,7 +419,7 @@ fn has_wheel(choice: &CandidateRelease, python: &str, release_cache: &ReleaseCac
 /// Whether a requested extra installs nothing for a Python version.
 fn has_unmet_extra(choice: &CandidateRelease, python: &str, knowledge: Knowledge) -> bool {
     let is_unusable =
-        |extra: &PackageName| knowledge.is_unusable_extra(&choice.name, extra, choice.version.as_str(), Some(python));
+        |extra: &PackageName| knowledge.is_unusable_extra(&choice.name, extra, choice.version, Some(python));
     choice.extras.iter().any(is_unusable)
 }
 

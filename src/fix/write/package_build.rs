@@ -21,8 +21,8 @@ pub(super) fn build_edit_variants(
     change: &ProposedChange,
 ) -> Vec<EditVariant> {
     let ProposedChange::Build { package, old_build, page, companions } = change else { return Vec::new() };
-    let PackageEdit { name: package, from, to, build } = package;
-    let to = to.as_str();
+    let PackageEdit { name: package, from, to: version, build } = package;
+    let to = version.as_str();
     let Some(own) = last_pip_package(&case.seen, package) else { return Vec::new() };
     let spots = fact_spans(case, own.fact);
     let Some((source, word)) = spots.first().copied() else { return Vec::new() };
@@ -78,7 +78,7 @@ pub(super) fn build_edit_variants(
             }
         }
         // Beside the default index, the wheel without CUDA is taken of that.
-        (None, Some(new)) if is_build_selected_by_index(case, to, new) => {
+        (None, Some(new)) if is_build_selected_by_index(case, version, new) => {
             let only =
                 more.and_then(|more| sole_index::replace_default_index(case, texts, (own, source, word), style, more));
             for release in only.iter().flat_map(|_| &releases) {

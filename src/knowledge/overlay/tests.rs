@@ -44,6 +44,24 @@ fn row_without_a_source_level_is_from_memory() {
 }
 
 #[test]
+fn a_version_of_an_own_row_is_compared_by_its_value() {
+    let row = "[[row]]\ndistribution = \"tensorflow\"\nversion = \"98.0.0\"\ncuda = \"12.9\"\ncode_known = false\n";
+    let after = with_file("framework_builds.toml", &format!("{PROVENANCE}{row}")).expect("a table");
+    let cuda = |version: &str| after.framework_build("tensorflow", &version.into())?.cuda.map(|cuda| cuda.to_string());
+    assert_eq!(cuda("98.0.0"), Some("12.9".to_owned()));
+    assert_eq!(cuda("98.0"), Some("12.9".to_owned()));
+    assert_eq!(cuda("98.0.1"), None);
+}
+
+#[test]
+fn a_row_for_every_version_has_an_asterisk() {
+    let row = "[[row]]\ndistribution = \"acme-gpu\"\nversion = \"*\"\ncuda = \"12.9\"\ncode_known = false\n";
+    let after = with_file("framework_builds.toml", &format!("{PROVENANCE}{row}")).expect("a table");
+    let build = after.framework_build("acme-gpu", &"3.1".into()).expect("the own row");
+    assert_eq!((build.version, build.version_text()), (None, "*"));
+}
+
+#[test]
 fn overlay_error_suggests_the_closest_keyword() {
     for (name, text, expected) in [
         ("gpu.toml", PROVENANCE.to_owned(), "unknown table `gpu` did you mean `gpus`?"),
@@ -78,6 +96,18 @@ fn overlay_error_suggests_the_closest_keyword() {
             "torch_releases.toml",
             format!("{PROVENANCE}[[row]]\nversion = \"9.0\"\nreleased = 1066-10-14\n"),
             "is not a date since",
+        ),
+        (
+            "torch_releases.toml",
+            format!("{PROVENANCE}[[row]]\nversion = \"newest\"\n"),
+            "`newest` is not a version, such as 2.6.0",
+        ),
+        (
+            "requires_dist.toml",
+            format!(
+                "{PROVENANCE}[[row]]\ndistribution = \"a\"\npackage = \"torch\"\nversion = \"1.0\"\nrange = \"=>2\"\n"
+            ),
+            "`=>2` is not a range of versions, such as >=2.1,<3",
         ),
     ] {
         let error = with_file(name, &text).expect_err(&text);

@@ -66,6 +66,12 @@ impl ExactVersion {
         Some(self.parsed.as_ref()?.cmp(other.parsed.as_ref()?))
     }
 
+    /// Compares the release numbers of two versions, so that 2.6.0rc1 and 2.6.0.post1 equal 2.6.0; `None` if one is
+    /// invalid.
+    pub fn compare_release_numbers(&self, other: &Self) -> Option<Ordering> {
+        Some(self.parsed.as_ref()?.only_release().cmp(&other.parsed.as_ref()?.only_release()))
+    }
+
     /// Whether both are the same version by PEP 440: `2.1` and `2.1.0`.
     pub fn is_same(&self, other: &Self) -> bool {
         self.compare(other).is_eq()

@@ -84,7 +84,7 @@ fn unpinned_framework_is_pinned_with_its_companion_packages() {
             let own = version(name).expect("a version");
             let row = knowledge
                 .torch_requirements_of(name)
-                .find(|row| row.is_of_version(own))
+                .find(|row| row.is_of_version(&own.into()))
                 .expect("a release of the tables");
             assert_eq!(row.range.contains(&ExactVersion::from(torch)), Some(true), "{name}=={own} of torch {torch}");
         }
