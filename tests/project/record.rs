@@ -34,7 +34,8 @@ fn each_change_of_a_verdict_has_its_class() {
         (fate("starts"), fate("fails"), "starts → fails"),
         (fate("starts"), fate("depends"), "known → unknown"),
         (fate("not-applicable"), fate("undetermined"), "known → unknown"),
-        (fate("not-applicable"), fate("starts"), "other: verdict"),
+        (fate("not-applicable"), fate("starts"), "other → starts (name the source)"),
+        (fate("not-applicable"), fate("fails"), "other: verdict"),
         (fate("depends"), fate("undetermined"), "other: verdict"),
         (json!({"fate": "fails", "certain": 35}), json!({"fate": "fails", "certain": 209}), "other: verdict"),
         (json!({"fate": "starts"}), json!({"fate": "starts", "not_seen": ["x"]}), "other: verdict"),
@@ -45,6 +46,74 @@ fn each_change_of_a_verdict_has_its_class() {
         assert_eq!(first, format!("     1  {class}"), "{old} {new}: {text}");
         assert_eq!(text.lines().count(), 4, "{text}");
     }
+}
+
+/// The class of each difference, with its number.
+fn classes(old: &Record, new: &Record) -> String {
+    let text = differences(old, new);
+    let lines: Vec<&str> = text.lines().step_by(4).map(str::trim).collect();
+    lines.join(", ")
+}
+
+#[test]
+fn each_change_of_the_verdict_of_a_component_has_its_class() {
+    let of = |component: &Value| {
+        let mut component = component.clone();
+        component["pools"] = json!(["a"]);
+        let image = json!({"fate": "fails", "pools": ["a"]});
+        let subject = json!({"stage": "b", "verdicts": [image], "components": {"torch": [component]}});
+        Record::of(vec![("case".to_owned(), json!({"exit": 0, "subjects": [subject]}))]).expect("one case")
+    };
+    for (old, new, class) in [
+        (fate("fails"), fate("starts"), "fails → starts (name the source)"),
+        (fate("undetermined"), fate("starts"), "unknown → starts (name the source)"),
+        (fate("not-applicable"), fate("starts"), "other → starts (name the source)"),
+        (fate("undetermined"), fate("fails"), "unknown → fails (name the source)"),
+        (fate("starts"), fate("undetermined"), "known → unknown"),
+        (json!({"fate": "fails", "certain": 35}), json!({"fate": "fails", "certain": 209}), "other: verdict"),
+        (json!({"fate": "starts", "message": "a"}), json!({"fate": "starts", "message": "b"}), "text only"),
+    ] {
+        let text = differences(&of(&old), &of(&new));
+        assert_eq!(text.lines().next(), Some(format!("     1  {class}").as_str()), "{old} {new}: {text}");
+        assert_eq!(text.lines().count(), 4, "{old} {new}: {text}");
+        assert_eq!(text.contains("        case on b a, component torch\n"), class != "text only", "{text}");
+    }
+    // The image and a component change.
+    let both = |one: &str| {
+        let verdict = json!({"fate": one, "pools": ["a"]});
+        let subject = json!({"verdicts": [verdict], "components": {"torch": [verdict]}});
+        Record::of(vec![("case".to_owned(), json!({"exit": 0, "subjects": [subject]}))]).expect("one case")
+    };
+    assert_eq!(classes(&both("depends"), &both("starts")), "2  unknown → starts (name the source)");
+    // One of them comes or goes.
+    let image = |one: &str| record(&fate(one), &json!([]), &json!([]));
+    assert_eq!(classes(&image("starts"), &both("starts")), "1  other → starts (name the source)");
+    assert_eq!(classes(&image("depends"), &both("depends")), "1  verdict only in the new record");
+    assert_eq!(classes(&both("starts"), &image("starts")), "1  verdict only in the old record");
+}
+
+#[test]
+fn a_pool_in_only_one_record_has_its_class() {
+    let of = |pools: &[(&str, &str)]| {
+        let verdicts: Vec<Value> = pools.iter().map(|(pool, fate)| json!({"fate": fate, "pools": [pool]})).collect();
+        let subject = json!({"verdicts": verdicts});
+        Record::of(vec![("case".to_owned(), json!({"exit": 0, "subjects": [subject]}))]).expect("one case")
+    };
+    let one = of(&[("a", "fails")]);
+    for (added, class) in [
+        ("starts", "other → starts (name the source)"),
+        ("fails", "verdict only in the new record"),
+        ("undetermined", "verdict only in the new record"),
+    ] {
+        let two = of(&[("a", "fails"), ("b", added)]);
+        let text = differences(&one, &two);
+        let words = format!("     1  {class}\n        case on b\n        - no verdict\n        + {added}: \n");
+        assert_eq!(text, words);
+        assert_eq!(classes(&two, &one), "1  verdict only in the old record", "{added}");
+    }
+    // A pool with another name is one that goes and one that comes.
+    let renamed = "1  verdict only in the old record, 1  verdict only in the new record";
+    assert_eq!(classes(&one, &of(&[("b", "fails")])), renamed);
 }
 
 #[test]
@@ -107,11 +176,6 @@ fn a_case_with_several_differences_lists_the_worst_class_first() {
     let facts = |version: &str, cuda: &str| json!({"torch.cuda": [cuda], "torch.version": [version], "x": [version]});
     let finding = json!([{"rule": "r", "severity": "error", "pools": ["a"], "message": "x"}]);
     let (known, unknown) = ("2.4.0 < Dockerfile:1:1-2", "(unknown) the index is unknown; scan the image < ");
-    let classes = |old: &Record, new: &Record| {
-        let text = differences(old, new);
-        let lines: Vec<String> = text.lines().step_by(4).map(|line| line.trim().to_owned()).collect();
-        lines.join(", ")
-    };
     // Two facts become unknown, and one becomes known.
     let (old, new) = (facts(known, unknown), facts(unknown, known));
     let none = json!([]);

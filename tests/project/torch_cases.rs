@@ -1,12 +1,15 @@
-//! A case about a version or build of torch is in `tests/cases`. A test of `tests/dockerfile` pins torch only if the case
-//! format cannot express what it asserts.
+//! A case about a version or build of torch is in `tests/cases/torch`. A case in another file of `tests/cases` expects no
+//! fact or package of torch. A test of `tests/dockerfile` pins torch only if the case format cannot express what it asserts.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use crate::architecture::scan::{Kind, only, pattern};
-use crate::support::case::files_below;
+use crate::support::case::{Case, Cases, files_below};
+
+/// The folder in `tests/cases` of the cases about torch.
+const FOLDER: &str = "torch/";
 
 /// A requirement of torch with a version, an install of torch without one, or a version of torch in a description.
 const PIN: &str = r#"(?:\\n|\b)torch(?:==|@|~=|[<>]=?| = \\?")|\binstall\b[^\n"\\]*[ '"]torch(?:[ '"\\]|$)"#;
@@ -125,4 +128,52 @@ fn cases_of_torch_are_in_the_folder_of_cases() {
     assert!(new.is_empty(), "write these as cases in tests/cases/torch: {new:?}");
     let stale: Vec<_> = allowed.difference(&found).collect();
     assert!(stale.is_empty(), "these pin no torch: {stale:?}");
+}
+
+/// Whether a case expects a fact or a package of torch, or that there is none.
+fn expects_torch(case: &Case) -> bool {
+    let is_torch = |text: &str| text == "torch" || text.strip_prefix("torch").is_some_and(ends_a_name);
+    case.facts.keys().map(String::as_str).any(is_torch)
+        || case.absent.iter().map(String::as_str).any(is_torch)
+        || case.packages.iter().flatten().map(String::as_str).any(is_torch)
+}
+
+/// Whether a name ends before this text, as in `.version` or `==2.4.0`.
+fn ends_a_name(rest: &str) -> bool {
+    rest.starts_with(['.', '=', '<', '>', '~', '!', '[', '?'])
+}
+
+/// The cases that expect facts or packages of torch in another place than the folder of torch.
+fn misplaced(cases: &Cases) -> Vec<String> {
+    let elsewhere = cases.cases.iter().filter(|case| !case.source.starts_with(FOLDER) && expects_torch(case));
+    elsewhere.map(|case| format!("{}: {}", case.source, case.name)).collect()
+}
+
+#[test]
+fn a_fact_of_torch_is_found_in_a_file_of_another_subject() {
+    for (expected, found) in [
+        (r#"facts = { "torch.version" = "2.4.0" }"#, true),
+        (r#"facts = { "image.compat" = "-", "torch.cuda" = "?" }"#, true),
+        (r#"absent = ["torch"]"#, true),
+        (r#"packages = ["flask", "torch==2.4.0[cu121]"]"#, true),
+        (r#"packages = ["torch?"]"#, true),
+        (r#"facts = { "torchvision.version" = "0.19.0" }"#, false),
+        (r#"facts = { "image.compat" = "-" }"#, false),
+        (r#"packages = ["torchvision==0.19.0", "pytorch-lightning"]"#, false),
+        ("fleet = \"t4\"\npools = [\"t4\"]\ncomponent = \"torch\"\nfate = \"fails\"\nfact = \"torch.code\"", false),
+    ] {
+        let of = |file: &str| {
+            let text = format!("[[case]]\nname = \"planted\"\ndockerfile = \"FROM a\"\n{expected}\n");
+            misplaced(&Cases::of([(file.to_owned(), text)]).expect("a case"))
+        };
+        let elsewhere: &[&str] = if found { &["gpu_code: planted"] } else { &[] };
+        assert_eq!(of("gpu_code"), elsewhere, "{expected}");
+        assert_eq!(of("torch/gpu_code"), [""; 0], "{expected}");
+    }
+}
+
+#[test]
+fn facts_of_torch_are_only_in_the_folder_of_torch() {
+    let misplaced = misplaced(&Cases::read());
+    assert!(misplaced.is_empty(), "move these to tests/cases/torch: {misplaced:#?}");
 }

@@ -1,8 +1,9 @@
 //! The differences between two records, by class.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt::Write as _;
+use std::iter;
 
 use serde_json::Value;
 
@@ -54,6 +55,8 @@ impl Record {
 pub(crate) enum Class {
     FailsToStarts,
     UnknownToStarts,
+    /// The verdict was another one, or there was none on this pool or of this component.
+    OtherToStarts,
     UnknownToFails,
     UnknownToNotApplicable,
     StartsToFails,
@@ -63,6 +66,8 @@ pub(crate) enum Class {
     KnownToUnknownFact,
     /// Another change of the verdict, such as another outcome.
     Verdict,
+    VerdictOnlyOld,
+    VerdictOnlyNew,
     Exit,
     /// A finding came or went, or has another severity or other pools.
     Findings,
@@ -80,6 +85,7 @@ impl Class {
         match self {
             Self::FailsToStarts => "fails → starts (name the source)",
             Self::UnknownToStarts => "unknown → starts (name the source)",
+            Self::OtherToStarts => "other → starts (name the source)",
             Self::UnknownToFails => "unknown → fails (name the source)",
             Self::UnknownToNotApplicable => "unknown → not applicable (name the source)",
             Self::StartsToFails => "starts → fails",
@@ -87,6 +93,8 @@ impl Class {
             Self::UnknownToKnownFact => "unknown → known fact (name the source)",
             Self::KnownToUnknownFact => "known → unknown fact",
             Self::Verdict => "other: verdict",
+            Self::VerdictOnlyOld => "verdict only in the old record",
+            Self::VerdictOnlyNew => "verdict only in the new record",
             Self::Exit => "other: exit code",
             Self::Findings => "other: findings",
             Self::Fixes => "other: fixes",
@@ -175,47 +183,62 @@ fn each(case: &Value, list: &str, fields: &[&str]) -> Value {
     entries.map(|entry| fields.iter().map(|field| entry[*field].clone()).collect::<Value>()).collect()
 }
 
-/// The verdicts of a case by stage and pool.
-fn by_pool(case: &Value) -> BTreeMap<String, &Value> {
+/// The verdicts of a case by stage, pool and component. The verdict of the image has no component.
+fn by_place(case: &Value) -> BTreeMap<String, &Value> {
     let mut found = BTreeMap::new();
     for subject in subjects(case) {
         let stage = subject["stage"].as_str().unwrap_or_default();
-        for verdict in subject["verdicts"].as_array().into_iter().flatten() {
-            for pool in verdict["pools"].as_array().into_iter().flatten() {
-                found.insert(format!("{stage} {}", pool.as_str().unwrap_or_default()).trim().to_owned(), verdict);
+        let components = subject["components"].as_object().into_iter().flatten();
+        let components = components.map(|(name, verdicts)| (format!(", component {name}"), verdicts));
+        for (component, verdicts) in iter::once((String::new(), &subject["verdicts"])).chain(components) {
+            for verdict in verdicts.as_array().into_iter().flatten() {
+                for pool in verdict["pools"].as_array().into_iter().flatten() {
+                    let place = format!("{stage} {}{component}", pool.as_str().unwrap_or_default());
+                    found.insert(place.trim().to_owned(), verdict);
+                }
             }
         }
     }
     found
 }
 
+/// The changes of the verdicts of the image and of its components.
 fn of_verdicts(name: &str, old: &Value, new: &Value) -> Vec<Difference> {
-    let (old, new) = (by_pool(old), by_pool(new));
-    let mut found = Vec::new();
-    for (pool, before) in &old {
-        let Some(after) = new.get(pool) else { continue };
-        if let Some(class) = change(before, after) {
-            let words = |verdict: &Value| {
-                format!("{}: {}", verdict["fate"].as_str().unwrap_or("?"), verdict["message"].as_str().unwrap_or(""))
-            };
-            found.push(Difference { class, at: format!("{name} on {pool}"), old: words(before), new: words(after) });
+    let (old, new) = (by_place(old), by_place(new));
+    let places: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let words = |verdict: Option<&Value>| match verdict {
+        Some(verdict) => {
+            format!("{}: {}", verdict["fate"].as_str().unwrap_or("?"), verdict["message"].as_str().unwrap_or(""))
         }
-    }
-    found
+        None => "no verdict".to_owned(),
+    };
+    let of_place = |place: &String| {
+        let (before, after) = (old.get(place).copied(), new.get(place).copied());
+        let class = change(before, after)?;
+        Some(Difference { class, at: format!("{name} on {place}"), old: words(before), new: words(after) })
+    };
+    places.into_iter().filter_map(of_place).collect()
 }
 
 /// The class of a change of the verdict itself; its words do not count.
-fn change(old: &Value, new: &Value) -> Option<Class> {
+fn change(old: Option<&Value>, new: Option<&Value>) -> Option<Class> {
     let fate = |verdict: &Value| match verdict["fate"].as_str() {
         Some("depends" | "undetermined") => "unknown".to_owned(),
         other => other.unwrap_or_default().to_owned(),
     };
-    let (before, after) = (fate(old), fate(new));
+    let (old, new) = match (old, new) {
+        (Some(old), Some(new)) => (old, new),
+        (Some(_), None) => return Some(Class::VerdictOnlyOld),
+        (None, Some(new)) if fate(new) == "starts" => return Some(Class::OtherToStarts),
+        (None, Some(_)) => return Some(Class::VerdictOnlyNew),
+        (None, None) => return None,
+    };
     let same = |key: &str| old[key] == new[key];
-    match (before.as_str(), after.as_str()) {
+    match (fate(old).as_str(), fate(new).as_str()) {
         ("fails", "starts") => Some(Class::FailsToStarts),
         ("starts", "fails") => Some(Class::StartsToFails),
         ("unknown", "starts") => Some(Class::UnknownToStarts),
+        (other, "starts") if other != "starts" => Some(Class::OtherToStarts),
         ("unknown", "fails") => Some(Class::UnknownToFails),
         ("unknown", "not-applicable") => Some(Class::UnknownToNotApplicable),
         (known, "unknown") if known != "unknown" => Some(Class::KnownToUnknown),
