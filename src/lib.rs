@@ -18,7 +18,7 @@
 //!
 //! | stage | module | what it does | what it never does |
 //! |---|---|---|---|
-//! | values | [`text`], [`parallel`], [`cuda`], [`model`] | files with spans; work on several threads; versions and compute capabilities; facts with evidence, causes of unknown values, packages with versions and indexes, image references, outcomes | know a table or read a file |
+//! | values | [`text`], [`parallel`], [`cuda`], [`model`] | files with spans; work on several threads; versions and compute capabilities; facts with evidence, causes of unknown values, packages with versions and indexes, image references, outcomes | know a table or read the contents of a file |
 //! | database | [`knowledge`] | the compatibility database, and the tables that a user adds | have a default value |
 //! | installers | [`resolve`] | what pip and uv select for the requirements of a command | know a file or an image |
 //! | readers | [`dockerfile`], [`build`], [`shell`], [`install`], [`layer`], [`describe`], [`fleet`], [`registry`] | read Dockerfiles with their contexts, bake and Compose files; commands and what they do to files; shell texts; installers; layers with ELF files and package databases; image descriptions; fleets, clusters and settings; registries and lock files | judge |

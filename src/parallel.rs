@@ -71,7 +71,7 @@ pub fn read_ahead<R: Read + Send, T>(from: R, act: impl FnOnce(&mut dyn Read) ->
         let (blocks, read) = mpsc::sync_channel(MAX_BLOCKS_AHEAD);
         let reads = || {
             let (blocks, from) = (blocks, take());
-            // Who no longer listens wants no more of it.
+            // Sending stops when the receiver is gone.
             if let Some(from) = from {
                 send_blocks(from, |block| blocks.send(block).is_ok());
             }
@@ -154,7 +154,7 @@ mod tests {
             });
             assert!(read.is_ok_and(|all| all == text), "{length}");
         }
-        // Who stops early waits for nobody.
+        // A reader that stops early does not wait.
         let first = read_ahead(io::repeat(7), |from| {
             let mut one = [0];
             from.read_exact(&mut one).map(|()| one)

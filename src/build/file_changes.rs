@@ -30,7 +30,7 @@ impl FileChanges {
 
     /// Returns the files that a command with this effect may change in `folder`; `None` if it changes none.
     pub fn of_effect(command: &Command, effect: &FileEffect, folder: Option<&str>) -> Option<Self> {
-        // It stands for an assignment, with the command that tells the value.
+        // It represents an assignment, with the command that prints the value.
         if let (Some(":"), Some(output)) =
             (command.program(), command.words.first().and_then(|first| first.output.as_ref()))
         {

@@ -26,7 +26,7 @@ const LONG_WITH_VALUE: &[&str] = &[
     "--xform",
 ];
 
-/// What a `tar` command is asked to do.
+/// The arguments of a `tar` command.
 #[derive(Default)]
 struct TarArguments {
     extracts: bool,

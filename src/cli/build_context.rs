@@ -208,7 +208,7 @@ mod tests {
             ("COPY . .\nRUN uv pip install torch", None),
             ("COPY --from=b . .\nRUN pip install -r s.txt", None),
             ("COPY own.txt .\nCOPY . .\nRUN pip install -r s.txt", None),
-            // Beside the Dockerfile, or nowhere.
+            // Next to the Dockerfile, or nowhere.
             ("COPY own.txt /a", None),
             ("COPY . /a", None),
             ("COPY made.whl /a", None),

@@ -105,7 +105,7 @@ fn read_built_image(
             source: *source,
             dockerfile,
             options: &options.for_platform(&platform),
-            shelf: files,
+            build_context: files,
             bases: bases.as_ref(),
         };
         let target = extract::observe_built_image(recipe, one, seen).map_err(|error| failed(error.to_string()))?;

@@ -127,8 +127,9 @@ impl CommandInputs {
         if dockerfile.is_too_long() {
             return self.add_error(name, EvaluateError::TooLong.to_string());
         }
-        let (files, bases, early) = (ContextFiles::default(), Arc::default(), CachedTargetObservations::default());
-        let content = SubjectContent::Dockerfile { source, dockerfile, options, files, bases, early };
+        let (files, bases, cached_target) =
+            (ContextFiles::default(), Arc::default(), CachedTargetObservations::default());
+        let content = SubjectContent::Dockerfile { source, dockerfile, options, files, bases, cached_target };
         let (name, path) = (name.to_owned(), path.to_owned());
         self.subjects.push(AnalysisSubject {
             name,

@@ -84,9 +84,9 @@ pub(crate) struct InputRequest<'a> {
     pub(crate) input: &'a str,
     /// `os/architecture`; several with commas between them.
     pub(crate) platform: &'a str,
-    /// Whether to ask registries about base images.
+    /// Whether to query registries for base images.
     pub(crate) pull: bool,
-    /// Who asks registries.
+    /// How registries are accessed.
     pub(crate) access: &'a RegistryArgs,
     /// How it is built.
     pub(crate) build: &'a BuildArgs,

@@ -10,7 +10,7 @@ use crate::rules::Notice;
 /// Exit code of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// 0: nothing at or above the level that was asked.
+    /// 0: no finding at or above the requested level.
     Clean,
     /// 1: something was.
     Found,

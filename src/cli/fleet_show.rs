@@ -83,7 +83,7 @@ fn print_pool(pool: &DerivedPool, out: &mut impl io::Write) -> io::Result<()> {
     let mut printed_origin = None;
     for value in &pool.values {
         writeln!(out, "  {:<20} {}", value.name, value.text)?;
-        // One row tells several values of a GPU.
+        // One row contains several values of a GPU.
         if let Some(from) = value.from.as_ref().filter(|from| printed_origin != Some(*from)) {
             writeln!(out, "  {:<20} {from}", "")?;
             printed_origin = Some(from);

@@ -284,7 +284,7 @@ fn read_batch_answer(from: &mut impl io::BufRead) -> io::Result<Vec<u8>> {
 #[cfg(unix)]
 fn link(target: &[u8], path: &Path) {
     use std::os::unix::ffi::OsStrExt as _;
-    // One that cannot be made is missing, as it is for whoever cannot follow it.
+    // A link that cannot be created is missing, as if it could not be followed.
     let _ = std::os::unix::fs::symlink(OsStr::from_bytes(target), path);
 }
 
@@ -316,7 +316,7 @@ impl RevisionSnapshot {
             match make(&folder) {
                 Ok(()) => {
                     let snapshot = Self { folder };
-                    // Whoever looks for settings above a file stops here.
+                    // The search for settings in parent directories stops here.
                     fs::create_dir(snapshot.folder.join(".git"))?;
                     return Ok(snapshot);
                 }

@@ -1,8 +1,8 @@
 //! Reads files and directories as subjects.
 //!
-//! Of however many Dockerfiles, the texts are held and little that is made of them. Each is looked into twice: here, for
-//! the files of its build context that it asks for ([`Inputs::build_on`]), and by whoever judges it, some at a time and
-//! each dropped when it is judged ([`output::judge_and_print`](crate::cli::output::judge_and_print)).
+//! For each Dockerfile, little more than the text is kept in memory. Each is evaluated twice: here, for the files of
+//! its build context that it uses ([`Inputs::gather_build_contexts`]), and when it is judged, a few at a time, each
+//! dropped afterwards ([`judge_and_print`](crate::cli::judging::judge_and_print)).
 
 use std::io;
 use std::io::BufReader;
@@ -234,7 +234,7 @@ impl CommandInputs {
         let gathered = parallel::map(build.jobs, &self.subjects, |subject| {
             let known = spliced.get(&subject.name).unwrap_or(known);
             let SubjectContent::Dockerfile { source, dockerfile, options, .. } = &subject.content else { return None };
-            // Whoever judges it reads it again: all of them at once would be the most of what a run holds.
+            // It is evaluated again when it is judged: keeping all of them would dominate memory.
             let dockerfile = &*dockerfile.parsed_uncached();
             let explicit_context =
                 self.contexts.get(&subject.name).map(PathBuf::as_path).or(build.args.context.as_deref());
@@ -250,8 +250,8 @@ impl CommandInputs {
         });
         for (subject, gathered) in self.subjects.iter_mut().zip(gathered) {
             let Some((found, texts, above, seen)) = gathered else { continue };
-            if let SubjectContent::Dockerfile { files, bases, early, .. } = &mut subject.content {
-                *early = seen;
+            if let SubjectContent::Dockerfile { files, bases, cached_target, .. } = &mut subject.content {
+                *cached_target = seen;
                 *files = found.with_source_ids(sources.append(texts));
                 *bases = Arc::clone(spliced.get(&subject.name).unwrap_or(known));
             }

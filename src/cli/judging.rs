@@ -98,7 +98,7 @@ pub(crate) fn judge_and_list(
     let own = custom_rule_book(run.options)?;
     let book = own.as_ref().unwrap_or(RuleBook::built_in());
     let mut judge = Judge::new(run, &subjects, book, ReportDetail::Everything);
-    // A line that cannot be read is told here of every file.
+    // Lines with syntax errors are reported for every file here.
     judge.settings.persona = judge.settings.persona.max(Persona::Pedantic);
     let errors = judge.report_head(errors).errors;
     checked_files::write_checked_files(judge.judge_each(subjects), &errors, &mut streams::stdout())?;
@@ -150,7 +150,7 @@ impl<'a> Judge<'a> {
             .into_iter()
             .map(|as_of| (as_of, FleetHosts::for_fleet(AnalysisSettings { as_of, ..settings })))
             .collect();
-        // Of what is given one by one nobody knows how many there are.
+        // The number of subjects that arrive one by one is unknown.
         let (jobs, busy) = (options.jobs(), if subjects.is_empty() { usize::MAX } else { subjects.len() });
         let threads = ThreadBudget::new(1 + jobs.saturating_sub(busy));
         Self { run, settings, hosts, threads, any: !subjects.is_empty() }
@@ -330,7 +330,7 @@ fn report_fleet(fleet: &Fleet, options: &JudgingArgs, sources: &Sources) -> mode
     }
 }
 
-/// Returns the reports to write; a text report goes to standard output if no other report does.
+/// Returns the reports to write; a text report is written to standard output if no other report is.
 fn requested_reports(options: &JudgingArgs) -> Vec<ReportOutput> {
     let mut outputs = options.formats.clone();
     // In GitHub Actions, annotations are also shown if no format is requested.
@@ -378,11 +378,11 @@ pub(crate) fn is_ndjson_only(options: &JudgingArgs) -> bool {
 
 /// Whether a report is requested in a format whose consumers apply edits automatically.
 fn has_report_with_edits(options: &JudgingArgs) -> bool {
-    options.formats.iter().any(|one| carries_edits(one.format))
+    options.formats.iter().any(|one| has_fix_edits(one.format))
 }
 
 /// Whether a format contains edits that its consumers apply automatically.
-const fn carries_edits(format: ReportFormat) -> bool {
+const fn has_fix_edits(format: ReportFormat) -> bool {
     matches!(format, ReportFormat::Sarif | ReportFormat::Rdjsonl)
 }
 
@@ -410,23 +410,23 @@ fn write_reports(
     let setting = ReportContext { category, fleet: &fleet, sources: run.sources, book, from_root: &from_root };
     let (mut streams, mut json, mut whole) = (ReportStreams::default(), Tee::default(), Vec::new());
     // Without `--show-fixes`, only reports with edits contain fixes; no other report depends on which ones are written.
-    let (drop_fixes, mut carrying) = (!run.options.show_fixes, ReportStreams::default());
+    let (drop_fixes, mut with_edits) = (!run.options.show_fixes, ReportStreams::default());
     for one in requested_reports(run.options) {
         let target = ReportTarget::open(one.file)?;
         match sink_for_format(one.format, setting) {
-            Some(sink) if drop_fixes && carries_edits(one.format) => carrying.0.push((sink, target)),
+            Some(sink) if drop_fixes && has_fix_edits(one.format) => with_edits.0.push((sink, target)),
             Some(sink) => streams.0.push((sink, target)),
             None if one.format == ReportFormat::Json => json.0.push(target),
             None => whole.push((one.format, target)),
         }
     }
     streams.begin(report)?;
-    carrying.begin(report)?;
-    let shared_streams = RefCell::new((carrying, Ok(())));
+    with_edits.begin(report)?;
+    let shared_streams = RefCell::new((with_edits, Ok(())));
     let subjects = subjects.map(|mut subject| {
-        let (carrying, ended) = &mut *shared_streams.borrow_mut();
+        let (with_edits, ended) = &mut *shared_streams.borrow_mut();
         if ended.is_ok() {
-            *ended = carrying.write_subject(&subject);
+            *ended = with_edits.write_subject(&subject);
         }
         if drop_fixes {
             subject.findings.iter_mut().for_each(|finding| finding.fixes.clear());
@@ -462,9 +462,9 @@ fn write_reports(
         json::write_json_stream(report, subjects, || used.borrow().texts(&report.errors, run.sources), &mut json)?;
         broken.into_inner()?;
     }
-    let (carrying, ended) = shared_streams.into_inner();
+    let (with_edits, ended) = shared_streams.into_inner();
     ended?;
-    carrying.end(report)?;
+    with_edits.end(report)?;
     streams.end(report)?;
     json.0.into_iter().try_for_each(ReportTarget::finish)?;
     for (format, mut target) in whole {

@@ -140,7 +140,7 @@ impl<'a> LayerScanner<'a> {
         if layer.is_encrypted() {
             return Err(UnreadLayer::skipped("it is encrypted"));
         }
-        // First of all, so that the answer is the same whatever is known already.
+        // Checked first, so that the result does not depend on cached layers.
         if let Some(largest) = self.largest.filter(|largest| layer.size > *largest) {
             let why = format!(
                 "it has {}, more than the limit of {}; raise --max-layer-bytes",

@@ -36,7 +36,7 @@ pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Com
     let request = InputRequest { input, platform, pull: *pull, access, build, settings, knowledge };
     for subject in describe::read_input(request, &mut sources)? {
         let Some(seen) = judge::observations_for_platform(&subject.content, &options.platform) else { continue };
-        // As `check` takes it: the input's own day first, then the one asked for, then that of a saved report.
+        // As in `check`: the day of the input first, then the requested one, then that of a saved report.
         let day = seen.as_of.or(options.as_of).or(subject.as_of);
         let images = infer_image_facts(&seen, &options.platform, day, knowledge);
         found.extend(needs::survey_builds(&subject.name, &options.platform, &images, day, &sources, knowledge));

@@ -174,7 +174,7 @@ impl ProgressState {
         }
         *last = Instant::now();
         let line = self.format_line(&what(), self.started.elapsed());
-        // Nobody may be there to read it.
+        // Standard error may be closed.
         let _ = writeln!(streams::stderr(), "{line}");
     }
 

@@ -38,7 +38,7 @@ pub(crate) fn registry_hosts<'a>(images: impl IntoIterator<Item = &'a str>) -> R
 /// `keep` is set.
 ///
 /// `named` are the registries of the images that the command line itself names. Those that only a file names, which
-/// may be a stranger's, are none of them: they see no password that nobody meant for them.
+/// may be a stranger's, are none of them, and get no password.
 pub(crate) fn create_puller(options: &RegistryArgs, named: &RegistryHosts, keep: bool) -> Result<Puller, CommandError> {
     interrupt::exit_on_ctrl_c();
     let access = access_options(options, named)?;

@@ -42,7 +42,7 @@ impl ReportTarget {
         Ok(Self::File(PendingFile { out: BufWriter::new(file), path, temporary }))
     }
 
-    /// Whether the report goes to a terminal.
+    /// Whether the report is written to a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         matches!(self, Self::Stdout(_)) && io::stdout().is_terminal()
     }

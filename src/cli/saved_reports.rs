@@ -39,7 +39,7 @@ pub(super) fn read_report_file(path: &Path) -> Result<SavedReport, String> {
     let open = || -> io::Result<_> {
         Ok(BufReader::with_capacity(BUFFER_BYTES, fs::File::open(path)?.take(MAX_REPORT_BYTES)))
     };
-    // What cannot be opened is told in the system's words.
+    // An error of opening is reported in the words of the operating system.
     open().map_err(|error| error.to_string())?;
     saved_report::read_saved_report(open).map_err(|error| error.to_string())
 }

@@ -80,7 +80,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Comm
     let progress = ScanProgress::new(options.progress, list.len());
     let layers = LayerScanner::new(options.max_layer_bytes, options.judging.jobs(), !options.no_cache, &progress);
     let looking = ImageReader { depth: options.depth, layers: &layers };
-    // A repository may hold artifacts beside images: who asks for its tags did not name them.
+    // A repository may contain artifacts besides images, which the user did not name.
     let of_tags = image_names::expands_tags(options);
     let look = |request: &RequestedImage| {
         let name = &request.name;

@@ -1,7 +1,7 @@
 //! Standard output and standard error that ignore a closed pipe.
 //!
 //! `imagelint check . | head -1` judges everything and ends with the exit code of the whole report, however soon the
-//! reader goes away: the code says what was found, never how quick a pipe was.
+//! reader goes away: the code reports what was found, never how quick a pipe was.
 
 use std::io;
 use std::io::Write;

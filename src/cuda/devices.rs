@@ -150,7 +150,7 @@ pub fn driver_capability_names(
 ) -> Result<BTreeSet<String>, UnsupportedCapabilities> {
     let value = match value {
         None if legacy_image => "all",
-        // A list of commas alone asks for nothing, and gets it.
+        // A list of commas only requests nothing, and gets nothing.
         None | Some("") => return Ok(intersect_capabilities(DEFAULT_CAPABILITIES, supported)),
         Some(value) => value,
     };

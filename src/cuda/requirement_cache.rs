@@ -15,9 +15,9 @@ const MAX_CACHED_OUTCOMES: usize = 4096;
 #[derive(Debug, Default)]
 struct RequirementCache {
     requirement: String,
-    /// What it does not ask for: hosts that differ in these alone are alike.
+    /// Properties that it does not test: hosts that differ only in these are equivalent.
     irrelevant_properties: Vec<HostProperty>,
-    /// By what it asks for.
+    /// Outcomes by the tested properties.
     found: BTreeMap<RequirementHost, RequirementOutcome>,
 }
 

@@ -189,7 +189,7 @@ impl DockerfileProblem {
 /// A parsed Dockerfile, with its errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dockerfile {
-    /// The escape character: `\`, or what `# escape=` says.
+    /// The escape character: `\`, or the value of `# escape=`.
     pub escape: char,
     /// All instructions in order.
     pub instructions: Vec<Instruction>,
@@ -448,7 +448,7 @@ impl LintCommentCollector {
     /// Returns the comments, each with the instruction that it applies to, and checks their positions.
     pub(super) fn finish(self, instructions: &[Instruction], stages: &[Stage]) -> Vec<LintComment> {
         let first_from = stages.first().map_or(instructions.len(), |stage| stage.from);
-        let settle = |(mut control, file): (LintComment, bool)| {
+        let check_position = |(mut control, file): (LintComment, bool)| {
             if file {
                 if control.instruction.is_none_or(|at| at > first_from) {
                     control.directive =
@@ -463,7 +463,7 @@ impl LintCommentCollector {
             }
             control
         };
-        self.found.into_iter().map(settle).collect()
+        self.found.into_iter().map(check_position).collect()
     }
 }
 
@@ -473,11 +473,11 @@ pub(super) fn parse_mistyped_comment(body: &str) -> Option<LintDirective> {
     let rest = body.get(NAME.len()..)?;
     let after = rest.trim_start();
     let words = after.strip_prefix(':').unwrap_or(after).trim_start();
-    let asks = ["ignore", "pools="].iter().any(|word| words.starts_with(word));
+    let has_keyword = ["ignore", "pools="].iter().any(|word| words.starts_with(word));
     let close = rest.starts_with([':', ' ', '\t']);
     let (colon, exact) = (rest.starts_with(':'), name == NAME);
     // With a correct name and colon, other mistakes are reported where the directive is parsed.
-    (asks && close && !(colon && exact))
+    (has_keyword && close && !(colon && exact))
         .then(|| LintDirective::Broken(format!("expected `# {NAME}: ignore[rule]`: `{NAME}` in lowercase and a colon")))
 }
 

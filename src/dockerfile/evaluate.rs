@@ -266,7 +266,7 @@ impl TargetEvaluator<'_> {
 
     /// Evaluates an ENV instruction.
     fn evaluate_env(&mut self, at: usize, instruction: &Instruction) {
-        // All see what stood in front of the instruction; nobody else holds the variables where they are set.
+        // Values see the variables before the instruction; dropping these avoids a copy in `make_mut`.
         let before = Arc::clone(&self.scope);
         let mut set: Vec<EnvAssignment> = Vec::new();
         for pair in parse_name_value_pairs(&instruction.arguments, self.file.escape, true) {

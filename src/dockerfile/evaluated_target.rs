@@ -31,7 +31,7 @@ pub const BASE_MARK: char = '\u{1}';
 pub struct BaseImageEnv {
     /// The image, as FROM names it.
     pub image: ImageReference,
-    /// Its variables; the reason where a value cannot be told.
+    /// Its variables; the cause where a value is unknown.
     pub values: BTreeMap<String, Result<String, Cause>>,
     /// Whether these are all of them.
     pub whole: bool,
@@ -207,7 +207,7 @@ pub struct RunInstruction {
     pub scope: Arc<VariableScope>,
     /// The words of the SHELL that holds for it.
     pub shell: Option<Vec<String>>,
-    /// The working directory, where WORKDIR says it.
+    /// The working directory, if WORKDIR sets it.
     pub workdir: Option<String>,
     /// The same as seen from the base's own, with `?` for what a variable leaves open.
     pub folder: Arc<str>,
@@ -237,7 +237,7 @@ pub struct CopyInstruction {
     pub instruction: usize,
     /// The whole instruction.
     pub span: Span,
-    /// What `--from` says and where.
+    /// The value of `--from` and its position.
     pub from: Option<(ExpandedText, Span)>,
     /// The stage that `--from` means.
     pub from_stage: Option<usize>,
@@ -245,9 +245,9 @@ pub struct CopyInstruction {
     pub sources: Vec<(ExpandedText, Span)>,
     /// Whether the copies keep their parent directories (`--parents`).
     pub parents: bool,
-    /// Where it goes; `None` if the path contains an unknown variable.
+    /// The destination; `None` if the path contains an unknown variable.
     pub destination: Option<CopyDestination>,
-    /// The working directory, where WORKDIR says it.
+    /// The working directory, if WORKDIR sets it.
     pub workdir: Option<String>,
     /// The same as seen from the base's own, with `?` for what a variable leaves open.
     pub folder: Arc<str>,
@@ -269,7 +269,7 @@ pub struct EvaluatedTarget {
     pub chain: Vec<usize>,
     /// What the root builds on.
     pub base: EvaluatedBase,
-    /// What `--platform` at the root's FROM says and where.
+    /// The value of `--platform` in the root's FROM and its position.
     pub platform: Option<(ExpandedText, Span)>,
     /// Every setting of a variable, in order.
     pub env: Vec<EnvAssignment>,
@@ -279,7 +279,7 @@ pub struct EvaluatedTarget {
     pub copies: Vec<CopyInstruction>,
     /// The variables that hold at the end.
     pub scope: Arc<VariableScope>,
-    /// The working directory at the end, as far as the file says it: from `/` where it does not.
+    /// The final working directory as set in the file, relative to `/` if no WORKDIR is absolute.
     pub folder: Arc<str>,
 }
 

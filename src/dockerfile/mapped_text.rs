@@ -1,12 +1,12 @@
-//! Text assembled from pieces of a source file, with a map from its offsets to those of the source.
+//! Text assembled from segments of a source file, with a map from its offsets to those of the source.
 
 use std::ops::Range;
 
 use crate::text::source::Span;
 
-/// The start of a piece of text that is contiguous in the source.
+/// The start of a segment of text that is contiguous in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SourcePiece {
+pub struct SourceSegment {
     /// Offset in [`MappedText::text`].
     pub logical: usize,
     /// Offset in the source.
@@ -17,14 +17,14 @@ pub struct SourcePiece {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MappedText {
     text: String,
-    pieces: Vec<SourcePiece>,
+    segments: Vec<SourceSegment>,
 }
 
 impl MappedText {
     /// Creates a text that is contiguous in the source from offset `start` on.
     pub fn contiguous(text: &str, start: usize) -> Self {
         let mut mapped = Self::default();
-        mapped.pieces.push(SourcePiece { logical: 0, source: start });
+        mapped.segments.push(SourceSegment { logical: 0, source: start });
         mapped.text.push_str(text);
         mapped
     }
@@ -32,15 +32,15 @@ impl MappedText {
     /// Appends a text that starts at the offset `source` of the source.
     pub fn push(&mut self, text: &str, source: usize) {
         let logical = self.text.len();
-        if text.is_empty() && !self.pieces.is_empty() {
+        if text.is_empty() && !self.segments.is_empty() {
             return;
         }
-        let follows = self.pieces.last().is_some_and(|last| last.source + (logical - last.logical) == source);
+        let follows = self.segments.last().is_some_and(|last| last.source + (logical - last.logical) == source);
         if !follows {
-            if self.pieces.last().is_some_and(|last| last.logical == logical) {
-                self.pieces.pop();
+            if self.segments.last().is_some_and(|last| last.logical == logical) {
+                self.segments.pop();
             }
-            self.pieces.push(SourcePiece { logical, source });
+            self.segments.push(SourceSegment { logical, source });
         }
         self.text.push_str(text);
     }
@@ -50,16 +50,16 @@ impl MappedText {
         &self.text
     }
 
-    /// Returns the pieces in the order of the text.
-    pub fn pieces(&self) -> &[SourcePiece] {
-        &self.pieces
+    /// Returns the segments in the order of the text.
+    pub fn segments(&self) -> &[SourceSegment] {
+        &self.segments
     }
 
     /// Returns the source offset of the byte at an offset of the text.
     pub fn source_offset(&self, logical: usize) -> usize {
-        let after = self.pieces.partition_point(|piece| piece.logical <= logical);
-        match after.checked_sub(1).and_then(|at| self.pieces.get(at)) {
-            Some(piece) => piece.source + (logical - piece.logical),
+        let after = self.segments.partition_point(|segment| segment.logical <= logical);
+        match after.checked_sub(1).and_then(|at| self.segments.get(at)) {
+            Some(segment) => segment.source + (logical - segment.logical),
             None => logical,
         }
     }
@@ -89,23 +89,24 @@ impl MappedText {
         let mut part = Self::default();
         let text = self.get(range.clone());
         if text.is_empty() {
-            part.pieces.push(SourcePiece { logical: 0, source: self.source_offset(range.start) });
+            part.segments.push(SourceSegment { logical: 0, source: self.source_offset(range.start) });
             return part;
         }
-        part.pieces.push(SourcePiece { logical: 0, source: self.source_offset(range.start) });
-        let first = self.pieces.partition_point(|piece| piece.logical <= range.start);
-        let inside = self.pieces.iter().skip(first).take_while(|piece| piece.logical < range.end);
-        part.pieces
-            .extend(inside.map(|piece| SourcePiece { logical: piece.logical - range.start, source: piece.source }));
+        part.segments.push(SourceSegment { logical: 0, source: self.source_offset(range.start) });
+        let first = self.segments.partition_point(|segment| segment.logical <= range.start);
+        let inside = self.segments.iter().skip(first).take_while(|segment| segment.logical < range.end);
+        part.segments.extend(
+            inside.map(|segment| SourceSegment { logical: segment.logical - range.start, source: segment.source }),
+        );
         part.text.push_str(text);
         part
     }
 
     /// Appends another text with its map to the source.
     pub fn append(&mut self, other: &Self) {
-        for (at, piece) in other.pieces.iter().enumerate() {
-            let end = other.pieces.get(at + 1).map_or(other.text.len(), |next| next.logical);
-            self.push(other.get(piece.logical..end), piece.source);
+        for (at, segment) in other.segments.iter().enumerate() {
+            let end = other.segments.get(at + 1).map_or(other.text.len(), |next| next.logical);
+            self.push(other.get(segment.logical..end), segment.source);
         }
     }
 }

@@ -38,6 +38,6 @@ pub use file_type::non_text_reason;
 pub use json_form::parse_json_array;
 pub use lazy_dockerfile::LazyDockerfile;
 pub use line_lint_comment::{LineLintComment, read_line_lint_comments};
-pub use mapped_text::{MappedText, SourcePiece};
+pub use mapped_text::{MappedText, SourceSegment};
 pub use platform::{PlatformSpecifier, is_canonical_platform};
 pub(crate) use shell_pattern::ShellPattern;

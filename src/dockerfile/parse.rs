@@ -63,7 +63,7 @@ impl Dockerfile {
 fn not_a_dockerfile_problem(instructions: &[Instruction], problems: &[DockerfileProblem]) -> Option<DockerfileProblem> {
     let first = instructions.first().filter(|first| matches!(first.kind, InstructionKind::Unknown(_)))?;
     let unknown = instructions.iter().filter(|one| matches!(one.kind, InstructionKind::Unknown(_))).count();
-    // What a template language wrote is told line by line.
+    // Lines of a template language are reported one by one.
     let plain = problems.iter().all(|problem| !problem.templated);
     let most = plain && problems.len() > 1 && unknown * 2 > instructions.len();
     let message =

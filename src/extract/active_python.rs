@@ -201,7 +201,7 @@ fn visible_locations<'h>(
             return Some(BTreeSet::from([*home]));
         }
     }
-    // A script sees the folder that it lies in, and may be told of others.
+    // A script finds the directory that contains it, and its arguments may name others.
     if flat.iter().any(|(_, own)| strip_folder(at.folder, own).is_some() || words.iter().any(|word| word.contains(own)))
         || path.contains('?')
     {

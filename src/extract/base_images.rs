@@ -130,10 +130,10 @@ pub fn observe_dockerfile_on_base(
     source: SourceId,
     dockerfile: &Dockerfile,
     options: &EvaluateOptions,
-    shelf: &dyn ContextReader,
+    build_context: &dyn ContextReader,
     bases: &KnownBases,
 ) -> Result<TargetObservations, EvaluateError> {
-    let (mut target, known) = observe_dockerfile_and_base(source, dockerfile, options, shelf, bases)?;
+    let (mut target, known) = observe_dockerfile_and_base(source, dockerfile, options, build_context, bases)?;
     if let Some(known) = known {
         merge_base_observations(&known.seen, &mut target.seen);
     }
@@ -145,21 +145,21 @@ pub(super) fn observe_dockerfile_and_base<'a>(
     source: SourceId,
     dockerfile: &Dockerfile,
     options: &EvaluateOptions,
-    shelf: &dyn ContextReader,
+    build_context: &dyn ContextReader,
     bases: &'a KnownBases,
 ) -> Result<(TargetObservations, Option<&'a KnownBase>), EvaluateError> {
     let base = if bases.is_empty() { None } else { find_base_image(dockerfile, options) };
     let Some((reference, platform)) = base else {
-        return Ok((observe_dockerfile(source, dockerfile, options, shelf)?, None));
+        return Ok((observe_dockerfile(source, dockerfile, options, build_context)?, None));
     };
     let known = bases.find(&reference, &platform);
     let known_env = known.and_then(|known| base_environment(&reference, &known.seen)).map(Arc::new);
     let options = EvaluateOptions { known_env, ..options.clone() };
-    let mut target = observe_dockerfile(source, dockerfile, &options, shelf)?;
+    let mut target = observe_dockerfile(source, dockerfile, &options, build_context)?;
     if let Some(error) = bases.failed.get(&lock::reference_with_default_tag(&reference)) {
         target.notes.push(Note::not_read(&format!("base `{reference}`"), error));
     }
-    // What a digest alone does not tell, a tag that stood for it does.
+    // A tag that pointed to the digest shows what the digest alone does not.
     if let (ObservedBase::Image(image, _), Some(tagged)) =
         (&mut target.seen.base, bases.tagged.get(&lock::reference_with_default_tag(&reference)))
         && *image == reference

@@ -16,8 +16,8 @@ const MAX_COMMAND_CHARS: usize = 120;
 
 /// Records what one command queries from the build machine.
 ///
-/// A command that may not run asks nothing for certain, and is left out; so is one that may fail, or
-/// that is given a device, where it asks for no more than whether there is a GPU.
+/// A command that may not run is left out; so is one that may fail, or that is given a device, if it only tests
+/// whether there is a GPU.
 pub(super) fn record_build_host_query(
     command: &Command,
     run: &RunInstruction,

@@ -36,7 +36,7 @@ pub struct DockerfileBuild<'a> {
     /// Build arguments, target and platform.
     pub options: &'a EvaluateOptions,
     /// The files of its build context.
-    pub shelf: &'a dyn ContextReader,
+    pub build_context: &'a dyn ContextReader,
     /// What is known of base images.
     pub bases: &'a KnownBases,
 }
@@ -48,9 +48,9 @@ pub fn observe_built_image(
     image: &PulledImage,
     seen: Observations,
 ) -> Result<TargetObservations, EvaluateError> {
-    let DockerfileBuild { source, dockerfile, options, shelf, bases } = recipe;
+    let DockerfileBuild { source, dockerfile, options, build_context, bases } = recipe;
     let (TargetObservations { seen: declared, stage, stages, mut notes, .. }, known) =
-        observe_dockerfile_and_base(source, dockerfile, options, shelf, bases)?;
+        observe_dockerfile_and_base(source, dockerfile, options, build_context, bases)?;
     let chain = stages.iter().filter_map(|stage| dockerfile.stages.get(*stage));
     let numbers = chain.flat_map(|stage| &stage.instructions).copied();
     let instructions: Vec<&Instruction> = numbers
@@ -190,7 +190,7 @@ impl LineAttribution<'_> {
                 origins.iter().find_map(|origin| self.layer_creator(origin)).map_or_else(Vec::new, |made| match made {
                     LayerCreator::Base => self.base_origins(),
                     LayerCreator::Line(line) => self.package_origins(name, line),
-                    // A layer says itself by which step it was made.
+                    // A layer records the step that made it.
                     LayerCreator::Other(_) if origins.iter().any(|origin| matches!(origin, Origin::Layer { .. })) => {
                         Vec::new()
                     }

@@ -101,7 +101,7 @@ pub(super) fn are_packages_known(command: &Command, found: &InstallEffects, know
     if !found.unresolved.is_empty() || !found.files.is_empty() {
         return false;
     }
-    // A project, or a package file, may contain anything; an extra installs more than its name says.
+    // A project, or a package file, may contain anything; an extra installs more than its name indicates.
     let own = |word: &str| (word.contains('/') && !word.starts_with('-')) || word.starts_with('.');
     let own = |word: &str| own(word) && word.rsplit('.').next() != Some("txt");
     // An explicit build without dependencies is the same on every index.
@@ -156,7 +156,7 @@ pub(super) fn may_install_more(command: &Command, found: &InstallEffects, knowle
     let list = |word: &str| word.rsplit('.').next() == Some("txt");
     let project = |word: &&str| word.contains("git+") || (word.starts_with(['.', '/']) && !list(word));
     let projects = words.iter().skip(1).filter(|word| project(word)).count();
-    // Of what is built from sources, no command tells the version.
+    // The version of a package that is built from sources is in no command.
     let has_unknown_version = |one: &PackageInstall| match &one.requirement.version {
         PackageVersion::Unresolved(why) => !matches!(why, Cause::VariableWithoutValue),
         PackageVersion::Exact(_) | PackageVersion::Range(_) => false,
@@ -229,7 +229,7 @@ pub(super) fn observe_package(
         }
         indexes => indexes.clone(),
     };
-    let prerelease = prerelease.as_ref().map(|why| Cause::EarlyVersion { name: named(), because: because(why) });
+    let prerelease = prerelease.as_ref().map(|why| Cause::PrereleaseVersion { name: named(), because: because(why) });
     let lacks_libraries = *manager == PackageManager::Pip && knowledge.lacks_library_extra(name, extras);
     let of_processor = |extra: &&PackageName| knowledge.other_processor_of_word(extra).is_some();
     let processor = || extras.iter().find(of_processor).filter(|_| knowledge.cpu_package(name).is_some());

@@ -56,7 +56,7 @@ const MAX_TRACES: usize = 4096;
 /// What the commands of a stage leave for later commands.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StageState {
-    /// What `pip config set` set, by the variable that says the same.
+    /// The settings of `pip config set`, by the equivalent variable.
     pub(super) settings: BTreeMap<String, ExpandedText>,
     /// Files that commands wrote, copied and removed.
     pub(super) changed_files: ChangedFiles,

@@ -59,7 +59,7 @@ pub(super) fn is_gpu_compilation(command: &Command) -> bool {
 pub(super) fn is_program_copied(source: &str, places: &[String]) -> bool {
     let named = source.split(['*', '?', '[']).next().unwrap_or(source);
     let named = if named.len() == source.len() { named } else { named.rsplit_once('/').map_or("", |(above, _)| above) };
-    // A text is no program, whatever was compiled beside it.
+    // A text file is no program, even if something was compiled next to it.
     if is_plain_file(source) || source.rsplit('.').next() == Some("sh") {
         return false;
     }
@@ -193,12 +193,12 @@ impl StageFileTree<'_> {
                 let is_one = !last.contains(['*', '?', '['])
                     && strip_folder(&path, folder) == path.rsplit('/').next()
                     && path_matches(pattern, &path);
-                if is_one && (own.is_some() || self.shelf.open(&normalize_path(source)).is_ok()) {
+                if is_one && (own.is_some() || self.build_context.open(&normalize_path(source)).is_ok()) {
                     found.push(path);
                 }
                 for candidate in copy_source_candidates(source, into, pattern, *is_folder) {
                     // Of a pattern in the COPY those count that are of both.
-                    let listing = self.shelf.open(&normalize_path(&candidate));
+                    let listing = self.build_context.open(&normalize_path(&candidate));
                     found.extend(listing.iter().flat_map(|file| names(&file.text)));
                 }
             }
@@ -249,7 +249,7 @@ impl StageFileTree<'_> {
                 let last = source.strip_prefix("<<").map_or(source, heredoc_name);
                 let last = last.rsplit('/').next().unwrap_or(last);
                 let inside = || {
-                    self.shelf
+                    self.build_context
                         .open(&normalize_path(&format!("{source}/{name}")))
                         .is_ok_and(|file| !file.text.is_empty())
                 };
@@ -299,7 +299,7 @@ mod compiled_programs_tests {
             ("/src", "cmake -S . -B /b && cmake --install /b --prefix /opt/x", "/b /src /opt/x"),
             ("/w", "cmake -S y -B b -DX=1 && cmake --build b", "/w/b /w/y"),
             ("/src", "make && make DESTDIR=/stage install", "/stage"),
-            // Nothing is compiled, or nobody can tell where.
+            // Nothing is compiled, or its location is unknown.
             ("/", "nvcc -arch=sm_80 x.cu", ""),
             ("/src", "make; ninja; gcc -o x x.c; pip install torch; echo nvcc -o y", ""),
         ] {

@@ -243,7 +243,7 @@ mod tests {
             ("/usr/local/cuda/lib64", own, "13.0.0"),
             ("/usr/local/cuda/lib64/*.so*", own, "13.0.0"),
             ("/usr/local/cuda-12.2/targets/x86_64-linux/lib/", own, "12.2"),
-            // Which it is cannot be told.
+            // The version is unknown.
             ("/usr/local/cuda/lib64/libnvrtc.so.13", own, "?"),
             ("/usr/lib/libcudart.so", None, "?"),
             ("/usr/local/cuda/lib64", None, "?"),

@@ -544,7 +544,7 @@ fn observe_described_package(
         (Some(reason), _) => IndexSelection::Unknown(why(reason)),
         (None, Some(tag)) => IndexSelection::Only(tag.clone()),
         (None, None) if package.extra_index.is_empty() => IndexSelection::Default,
-        (None, None) => IndexSelection::Beside(package.extra_index.clone()),
+        (None, None) => IndexSelection::DefaultAndExtra(package.extra_index.clone()),
     };
     // In a command, `+cu118` after a range is the index that the release is chosen from.
     let (version, of_index) = match version {
@@ -607,7 +607,7 @@ fn is_order_sensitive(name: &str, knowledge: Knowledge) -> bool {
 fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPackages {
     let chosen = |package: &&ObservedPackage| is_order_sensitive(&package.requirement.name, knowledge);
     let commands: BTreeSet<u32> = seen.packages.iter().filter(chosen).map(|package| package.command).collect();
-    // The base image may bring any framework, and another package a library.
+    // The base image may contain any framework, and another package may install a library.
     let library = |name: &str| knowledge.library_packages().iter().any(|row| row.name == name);
     let is_listed =
         |name: &str| knowledge.framework(name).is_some() || is_order_sensitive(name, knowledge) || library(name);
@@ -738,7 +738,7 @@ fn is_version_sufficient(package: &ObservedPackage, depth: InspectionDepth) -> b
         (_, IndexSelection::Default | IndexSelection::Only(_)) => true,
         // The GPU code of a wheel at an unread URL is unknown, whatever its version names.
         (_, IndexSelection::Unknown(_)) => local && !Knowledge::built_in().has_variants(&package.requirement.name),
-        (_, IndexSelection::Beside(_)) => local,
+        (_, IndexSelection::DefaultAndExtra(_)) => local,
     };
     // Its dependencies are chosen from the indexes, whatever its own version is.
     let has_other_index = (local || depth == InspectionDepth::Text && package.variant.is_none())
@@ -767,7 +767,7 @@ fn full_description(package: &ObservedPackage) -> DescribedPackage {
     match &package.requirement.indexes {
         IndexSelection::Default => {}
         IndexSelection::Only(tag) => index = Some(tag.clone()),
-        IndexSelection::Beside(tags) => extra_index.clone_from(tags),
+        IndexSelection::DefaultAndExtra(tags) => extra_index.clone_from(tags),
         IndexSelection::Unknown(why) => index_unknown = Some(why.reason()),
     }
     DescribedPackage {
@@ -796,7 +796,7 @@ fn version_with_variant(package: &ObservedPackage) -> String {
         (PackageVersion::Range(range), variant) => {
             let offered = match &package.requirement.indexes {
                 IndexSelection::Only(tag) => Some(tag),
-                IndexSelection::Default | IndexSelection::Beside(_) | IndexSelection::Unknown(_) => None,
+                IndexSelection::Default | IndexSelection::DefaultAndExtra(_) | IndexSelection::Unknown(_) => None,
             };
             let range = if range.is_any() { "*" } else { range.as_str() };
             let variant = variant.as_ref().or(offered).filter(|_| !range.contains('+'));

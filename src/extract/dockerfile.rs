@@ -39,19 +39,19 @@ pub struct TargetObservations {
     pub of_platform: bool,
 }
 
-/// Reads one target for one platform; `shelf` holds the files of its build context.
+/// Reads one target for one platform; `build_context` holds the files of its build context.
 pub fn observe_dockerfile(
     source: SourceId,
     dockerfile: &Dockerfile,
     options: &EvaluateOptions,
-    shelf: &dyn ContextReader,
+    build_context: &dyn ContextReader,
 ) -> Result<TargetObservations, EvaluateError> {
     let evaluated = dockerfile.evaluate(options)?;
     let mut reader = TargetReader {
         source,
         dockerfile,
         options,
-        shelf,
+        build_context,
         seen: Observations::new(InspectionDepth::Text),
         notes: Vec::new(),
         state: StageState::default(),
@@ -185,7 +185,7 @@ impl TargetReader<'_> {
     /// Records the copied files that name directories for the dynamic loader.
     fn read_loader_directories(&mut self, evaluated: &EvaluatedTarget) {
         let (dockerfile, options, lookups) = (self.dockerfile, self.options, &self.lookups);
-        let tree = StageFileTree { dockerfile, evaluated, options, shelf: self.shelf, lookups };
+        let tree = StageFileTree { dockerfile, evaluated, options, build_context: self.build_context, lookups };
         for copy in &evaluated.copies {
             for (path, text) in tree.copied_texts(copy, loader_files::is_ld_conf_path) {
                 let origin = Origin::File { source: self.source, span: copy.span };

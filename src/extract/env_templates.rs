@@ -41,7 +41,7 @@ fn build_template(named: &str, unset: String) -> Option<EnvTemplate> {
     if template.expand(|_| Some(String::new())) == template.unset {
         return Some(EnvTemplate { unset: None, ..template });
     }
-    // Forms that ask whether a variable is set can be told apart for one variable alone.
+    // Forms that test whether a variable is set are distinguishable only for a single variable.
     (template.variables().len() == 1).then_some(template)
 }
 

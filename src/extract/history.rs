@@ -255,7 +255,7 @@ pub(super) fn text_of_step(created_by: &str) -> Option<InstructionText> {
     if let Some(ran) = shell_text(created_by) {
         return Some(InstructionText { kind: InstructionKind::Run, text: collapse_whitespace(ran) });
     }
-    // A container that somebody committed, or layers that were made one, tell of a shell alone.
+    // A committed container, or squashed layers, show only a shell.
     if text.is_empty() || (!text.contains(char::is_whitespace) && text.ends_with("sh")) {
         return None;
     }

@@ -280,7 +280,7 @@ fn is_library_path(path: &str) -> bool {
 pub(super) struct CopiedCompatPackage {
     /// Its name.
     pub(super) name: String,
-    /// Where `/usr/local/cuda` leads, where what is copied goes there itself.
+    /// The link at `/usr/local/cuda`, if the destination is that path or below it.
     pub(super) linked: Option<FileKind>,
 }
 
@@ -467,7 +467,7 @@ mod tests {
         assert_eq!(of(stubs, None), 0);
         assert_eq!(of("ln -s libcuda.so /c/stubs/libcuda.so.1", None), 0);
         assert_eq!(of(stubs, Some("curl")), 0);
-        // Something may bring it, it is put there, or it leads elsewhere.
+        // Something may install it, it is copied there, or the link has another target.
         assert_eq!(of(stubs, Some("cuda-driver-dev-12-4")), 1);
         assert_eq!(of(stubs, Some("nvidia-cuda-toolkit")), 1);
         assert_eq!(of(&format!("cp /x/libcuda.so /c/stubs/ && {stubs}"), None), 2);

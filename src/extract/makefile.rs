@@ -260,7 +260,7 @@ impl Makefile {
                     }
                 }
             }
-            // For which targets that is cannot be told.
+            // It is unknown for which targets it is set.
             None => self.mark_variable_unknown(name),
         }
         true

@@ -1,7 +1,8 @@
 //! Detection of a package installer that a command calls and that is certainly missing from the image, so that the
 //! build fails.
 //!
-//! The tables state which installers a base lacks. One command, file or variable that may bring one is enough for silence.
+//! The tables state which installers a base lacks. One command, file or variable that may install one suppresses the
+//! finding.
 
 use crate::build::{Command, FileEffect, Word};
 use crate::dockerfile::{

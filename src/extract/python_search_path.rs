@@ -61,12 +61,12 @@ struct PythonSearchPaths {
 /// Collects the search paths of Python from the environment, the start command and the working directory.
 fn python_search_paths(seen: &Observations, evaluated: &EvaluatedTarget) -> PythonSearchPaths {
     let value = |name: &str| seen.env.get(name).and_then(|(value, _)| value.as_deref().ok());
-    // What is put beside the value of the base.
+    // The parts that are added to the value of the base.
     let template_parts =
         |name: &str| seen.base_changes.env_templates.get(name).into_iter().flat_map(|template| &template.set);
     let texts = |name: &str| value(name).into_iter().chain(template_parts(name).filter_map(literal_text));
     let listed = |name: &str| texts(name).flat_map(|text| text.split(':')).filter(|one| !one.is_empty());
-    // Python looks beside the script that it starts, and in the working directory.
+    // Python searches the directory of the script that it starts, and the working directory.
     let started = seen.base_changes.starts.iter().flat_map(|(commands, _)| commands);
     let scripts = started
         .flat_map(|command| command.split(' '))

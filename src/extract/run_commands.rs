@@ -45,7 +45,7 @@ pub(super) struct RunInputs<'a> {
     pub(super) runs: &'a [RunInstruction],
     pub(super) options: &'a EvaluateOptions,
     pub(super) source: SourceId,
-    pub(super) shelf: &'a dyn ContextReader,
+    pub(super) build_context: &'a dyn ContextReader,
     pub(super) lookups: &'a StageLookups,
 }
 
@@ -82,10 +82,10 @@ struct CommandInstalls {
 
 /// Reads every RUN in order, adding and removing packages in `seen`; what could not be read becomes a note.
 pub(super) fn read_runs(inputs: RunInputs<'_>, done: &mut StageState, seen: &mut Observations, notes: &mut Vec<Note>) {
-    let RunInputs { dockerfile, evaluated, runs, options, source, shelf, lookups } = inputs;
+    let RunInputs { dockerfile, evaluated, runs, options, source, build_context, lookups } = inputs;
     let machine = if options.platform.split('/').nth(1) == Some("arm64") { "aarch64" } else { "x86_64" };
     let machine = TargetMachine::with_read_flag(machine, &lookups.machine);
-    let tree = StageFileTree { dockerfile, evaluated, options, shelf, lookups };
+    let tree = StageFileTree { dockerfile, evaluated, options, build_context, lookups };
     let (start_folder, folder, knowledge) = (String::new(), String::new(), options.knowledge);
     let (state, dockerfile) = (done, source);
     let mut reader =

@@ -226,7 +226,7 @@ impl<'a> StageEvaluator<'a> {
         }
     }
 
-    /// Whether a COPY of a target brings the Python of an image with another one than the base image has.
+    /// Whether a COPY of a target copies the Python of another image, with another version than that of the base image.
     fn copies_other_python(&mut self, evaluated: &EvaluatedTarget) -> bool {
         let knowledge = self.options.knowledge;
         let python = |image: &ImageReference| knowledge.image_python(image).map(|row| row.python);

@@ -33,7 +33,7 @@ pub(super) struct StageFileTree<'a> {
     pub(super) dockerfile: &'a Dockerfile,
     pub(super) evaluated: &'a EvaluatedTarget,
     pub(super) options: &'a EvaluateOptions,
-    pub(super) shelf: &'a dyn ContextReader,
+    pub(super) build_context: &'a dyn ContextReader,
     pub(super) lookups: &'a StageLookups,
 }
 
@@ -130,7 +130,7 @@ impl StageFileTree<'_> {
 
     /// Opens a file of the build context for a path of the image.
     fn open_context_file(&self, context: &str, path: &str) -> Result<OpenedFile, ContextFileError> {
-        let file = self.shelf.open(&normalize_path(context))?;
+        let file = self.build_context.open(&normalize_path(context))?;
         let text = MappedText::contiguous(&file.text, 0);
         Ok(OpenedFile { kept: file.parse_cache, ..OpenedFile::new(Some(file.source), path, text) })
     }
@@ -300,7 +300,7 @@ pub(super) fn copy_source_candidates(source: &str, into: &str, path: &str, names
     let mut out = Vec::new();
     if name.contains(['*', '?', '[']) {
         let first = rest.split('/').next().unwrap_or(rest);
-        // All wheels of a folder are asked for by a star.
+        // A star requests all wheels of a directory.
         let all = first == "*" && name == "*.whl";
         if !first.is_empty() && (all || path_matches(name, first)) {
             let folder = source.rsplit_once('/').map_or("", |(folder, _)| folder);

@@ -17,7 +17,7 @@ pub(super) struct TargetReader<'a> {
     pub(super) source: SourceId,
     pub(super) dockerfile: &'a Dockerfile,
     pub(super) options: &'a EvaluateOptions,
-    pub(super) shelf: &'a dyn ContextReader,
+    pub(super) build_context: &'a dyn ContextReader,
     pub(super) seen: Observations,
     pub(super) notes: Vec<Note>,
     /// What the commands of the current stage leave for later ones.
@@ -61,7 +61,7 @@ impl TargetReader<'_> {
             runs,
             options: self.options,
             source: self.source,
-            shelf: self.shelf,
+            build_context: self.build_context,
             lookups: &self.lookups,
         };
         run_commands::read_runs(inputs, &mut self.state, &mut self.seen, &mut self.notes);

@@ -120,7 +120,7 @@ impl CommandReader<'_> {
         if let Some(address) = self.state.fetched.url_for_path(&whole).map(str::to_owned) {
             return self.record_script_at(&address, span);
         }
-        // What a tool or the base image brings is no file that somebody could give.
+        // A file of a tool or of the base image is none that the user could provide.
         if (matches!(why, Cause::NotCopied) && !self.has_cuda_base())
             || self.state.changed_files.written_file(&whole).is_some()
         {

@@ -440,7 +440,7 @@ mod tests {
                 &[("PATH", "/root/.pyenv/shims")],
                 Some("3.12"),
             ),
-            // Another environment, or a version that nobody names.
+            // Another environment, or a version that is not named.
             ("python3.14 -m venv /opt/v; pip install x", &[], None),
             ("python3.14 -m venv /opt/v; /opt/w/bin/pip install x", &[], None),
             ("python3.14 -m venv /opt/v; python3 -m venv /opt/v; /opt/v/bin/pip install x", &[], None),
@@ -507,7 +507,7 @@ mod tests {
             ("uv venv; uv pip install --system x", &[], false),
             ("uv venv; uv pip install x", &[("UV_SYSTEM_PYTHON", "1")], false),
             ("uv venv; pip install x", &[], false),
-            // uv brings no pip along unless it is told to: the one of the image is run.
+            // uv installs no pip without `--seed`: that of the image runs.
             ("uv venv /opt/v; . /opt/v/bin/activate; pip install x", &[], false),
             ("uv venv /opt/v; . /opt/v/bin/activate; pip3 install x", &[], false),
             ("uv venv /opt/v; pip install x", &[("PATH", "/opt/v/bin")], false),

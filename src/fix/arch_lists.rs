@@ -13,7 +13,7 @@ const MAX_BASES: usize = 4;
 /// Returns candidates that add GPUs which the present compiler supports, with PTX for those that it does not.
 pub(super) fn arch_list_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
     let missing = missing_compute_capabilities(case);
-    // A compiler that does not know them ends the build; where another may be there, or none is known, nobody can tell.
+    // A compiler that does not know them fails the build; with another or an unknown compiler the result is unknown.
     let cuda = case.image.base_cuda.known().copied();
     let known = |one: &String| cuda.is_none_or(|cuda| compiler_supports(case, cuda, one).unwrap_or(true));
     let (supported, beyond): (Vec<String>, Vec<String>) = missing.into_iter().partition(known);

@@ -44,7 +44,7 @@ pub(super) fn find_pair(case: &FixContext<'_>, trials: &mut TrialRunner<'_>) -> 
     let of_base = |base: &FixCandidate, dropped: Option<&FixCandidate>, trials: &mut TrialRunner<'_>| {
         let gets_further = trials
             .test_on_aimed_pools(case, &base.change)
-            .is_some_and(|outcome| changes_failure(&before, &outcome.fates));
+            .is_some_and(|outcome| changes_failure(&before, &outcome.verdicts));
         if gets_further { evaluate_pairs(case, base, &builds, dropped, trials) } else { PairResults::default() }
     };
     let (mut all, mut further) = (PairResults::default(), 0);
@@ -91,8 +91,8 @@ fn evaluate_pairs(
 
 /// Whether a pool that failed before now has another result.
 fn changes_failure(before: &[TrialVerdict], after: &[TrialVerdict]) -> bool {
-    before.iter().filter(|one| one.fate == VerdictKind::Fails).any(|one| {
-        after.iter().any(|now| now.pool == one.pool && (&now.fate, &now.outcome) != (&one.fate, &one.outcome))
+    before.iter().filter(|one| one.verdict == VerdictKind::Fails).any(|one| {
+        after.iter().any(|now| now.pool == one.pool && (&now.verdict, &now.outcome) != (&one.verdict, &one.outcome))
     })
 }
 

@@ -63,7 +63,7 @@ pub(super) fn base_tag_candidates(case: &FixContext<'_>) -> Vec<FixCandidate> {
             let change = ProposedChange::Base { from: written.clone(), to: to_written };
             return Some(FixCandidate { kind: ChangeKind::BaseTag, step, title, safety: FixSafety::Manual, change });
         }
-        // Of most months nobody says which tags they have.
+        // For most months the existing tags are not listed.
         let (title, safety) = match unlisted_month(case.knowledge(), &repository, &to) {
             Some(month) => {
                 let like = tag.split_once('-').map_or(tag, |(_, rest)| rest);
@@ -215,7 +215,7 @@ fn framework_tag_alternatives(case: &FixContext<'_>, repository: &str, tag: &str
         let supposed: Vec<String> = supposed.filter(|tag| knowledge.ngc_release(family, tag).is_some()).collect();
         tags.extend(known.into_iter().chain(supposed));
     }
-    // What is compiled on it wants a compiler.
+    // If the image has a compiler, the new tag must have one too.
     tags.retain(|one| knowledge.flavour_has_compiler(one) || !knowledge.flavour_has_compiler(tag));
     tags.sort_by(|one, other| compare_natural(one, other));
     tags.dedup();

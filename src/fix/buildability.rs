@@ -130,7 +130,7 @@ fn has_unknown_dependent_build(
         Some(local) => Some(local.to_owned()),
         None => match &package.requirement.indexes {
             IndexSelection::Only(tag) => Some(tag.clone()),
-            IndexSelection::Default | IndexSelection::Beside(_) | IndexSelection::Unknown(_) => None,
+            IndexSelection::Default | IndexSelection::DefaultAndExtra(_) | IndexSelection::Unknown(_) => None,
         },
     };
     let others = after
@@ -171,8 +171,8 @@ fn leaves_dependent_on_other_cuda(
         let tag = match (cuda_build_of(case, one), &one.requirement.indexes) {
             (Some(local), _) => Some(local),
             (None, IndexSelection::Only(tag)) => Some(tag.as_str()),
-            (None, IndexSelection::Beside(tags)) if tags.iter().any(|tag| tag == build) => Some(build),
-            (None, IndexSelection::Default | IndexSelection::Beside(_)) => of_index(),
+            (None, IndexSelection::DefaultAndExtra(tags)) if tags.iter().any(|tag| tag == build) => Some(build),
+            (None, IndexSelection::Default | IndexSelection::DefaultAndExtra(_)) => of_index(),
             (None, IndexSelection::Unknown(_)) => None,
         };
         tag.is_some_and(|tag| major(tag).is_some_and(|own| Some(own) != major(build)))
@@ -294,7 +294,7 @@ fn edit_removing_build(case: &FixContext<'_>, (source, span): (SourceId, Span)) 
 fn offers_build(offered: &IndexSelection, build: &str) -> bool {
     match offered {
         IndexSelection::Only(tag) => tag == build,
-        IndexSelection::Beside(tags) => tags.iter().any(|tag| tag == build),
+        IndexSelection::DefaultAndExtra(tags) => tags.iter().any(|tag| tag == build),
         IndexSelection::Unknown(cause) => cause.is_several_builds(),
         IndexSelection::Default => false,
     }

@@ -93,7 +93,7 @@ fn find_first_changes(case: &FixContext<'_>, tried: &[TestedFix], trials: &mut T
         all_candidates.filter(|proposed| !tried.iter().any(|one| one.change == proposed.change)).collect();
     let first = |candidate: &FixCandidate, trials: &mut TrialRunner<'_>| {
         let outcome = trials.test_change(case, &candidate.change)?;
-        let subject = outcome.subject.filter(|_| makes_progress(&before, &outcome.fates))?;
+        let subject = outcome.subject.filter(|_| makes_progress(&before, &outcome.verdicts))?;
         Some(FirstChange { candidate: candidate.clone(), subject, edits: outcome.edits })
     };
     trials.run_each(&untried, first, |first| {

@@ -61,8 +61,15 @@ fn subject_without_content(subject: &AnalysisSubject) -> AnalysisSubject {
 /// Returns a subject whose files are read only once, however many changed texts are tested.
 pub(super) fn subject_with_file_cache(subject: &AnalysisSubject) -> AnalysisSubject {
     let content = match subject.content.clone() {
-        SubjectContent::Dockerfile { source, dockerfile, options, files, bases, early } => {
-            SubjectContent::Dockerfile { source, dockerfile, options, files: files.with_parse_caches(), bases, early }
+        SubjectContent::Dockerfile { source, dockerfile, options, files, bases, cached_target } => {
+            SubjectContent::Dockerfile {
+                source,
+                dockerfile,
+                options,
+                files: files.with_parse_caches(),
+                bases,
+                cached_target,
+            }
         }
         content @ (SubjectContent::Fixed(_) | SubjectContent::ByPlatform(_) | SubjectContent::Saved(_)) => content,
     };
@@ -76,9 +83,9 @@ fn subject_with_dockerfile(
     files: crate::dockerfile::context::ContextFiles,
 ) -> Option<AnalysisSubject> {
     let SubjectContent::Dockerfile { source, options, bases, .. } = &subject.content else { return None };
-    let (source, options, bases, early) =
+    let (source, options, bases, cached_target) =
         (*source, options.clone(), Arc::clone(bases), CachedTargetObservations::default());
-    let content = SubjectContent::Dockerfile { source, dockerfile, options, files, bases, early };
+    let content = SubjectContent::Dockerfile { source, dockerfile, options, files, bases, cached_target };
     Some(AnalysisSubject { content, ..subject_without_content(subject) })
 }
 

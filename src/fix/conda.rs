@@ -23,7 +23,7 @@ fn find_conda_variants(case: &FixContext<'_>) -> Option<Vec<FixCandidate>> {
     let name = knowledge.framework_with_variants()?.component;
     let packages = || case.seen.packages.iter().filter(|one| one.requirement.manager == PackageManager::Conda);
     let framework = packages().rfind(|one| knowledge.has_variants(&one.requirement.name))?;
-    // A build that is named by itself, and one that another tool installs, are not chosen by what lies beside.
+    // An explicitly named build, or one of another tool, is not chosen by the other packages.
     if framework.variant.is_some()
         || last_pip_package(&case.seen, name).is_some()
         || case.archs.iter().any(|a| a != LISTED_ARCHITECTURE)

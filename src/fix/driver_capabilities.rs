@@ -31,7 +31,7 @@ fn ranked_capability_lists(now: Option<&str>, needed: &[&str], refused: bool) ->
         None => DEFAULT_CAPABILITIES.to_vec(),
     };
     let misspelt = written.iter().any(|word| !is_known_capability(word));
-    // Of a word that is like none, nobody knows what it stands for.
+    // The meaning of a word that resembles none is unknown.
     let corrected: Option<Vec<&str>> = written.iter().copied().map(correct_capability).collect();
     let right = corrected.map_or_else(|| written.clone(), |words| deduplicate(words.into_iter()));
     let with = |words: &[&str], more: &[&str]| deduplicate(words.iter().chain(more).copied()).join(",");
@@ -97,7 +97,7 @@ mod tests {
             (Some("all"), &["video"], true, &[video]),
             (Some("all"), &[], false, &[]),
             (Some("compute,utility,display"), &[], true, &["compute,utility,display,video", "compute,utility", "all"]),
-            // Nobody knows what is meant.
+            // The intended word is unknown.
             (
                 Some("compute,xyz"),
                 &[],

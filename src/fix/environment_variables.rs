@@ -47,12 +47,12 @@ pub(super) fn environment_candidates(case: &FixContext<'_>) -> Vec<FixCandidate>
             set(&[devices, (CAPABILITIES, capabilities)], *safety);
         }
     }
-    // Whoever hides all GPUs from CUDA may mean it.
+    // Hiding all GPUs from CUDA may be intended.
     if value(CUDA_DEVICES).is_some_and(|list| hides_all_devices(&list)) {
         set(&[(CUDA_DEVICES, "0")], FixSafety::Unsafe);
     }
     if case.has_outcome(Outcome::Refused) && is_set_in_file(case, REQUIREMENT) {
-        // Of several conditions somebody meant each.
+        // Of several conditions each is intended.
         let several = value(REQUIREMENT).is_none_or(|value| value.split_whitespace().count() > 1);
         let safety = if several { FixSafety::Manual } else { FixSafety::Unsafe };
         for cuda in case.core_components().filter_map(|component| component.cuda.known()) {
@@ -61,7 +61,7 @@ pub(super) fn environment_candidates(case: &FixContext<'_>) -> Vec<FixCandidate>
             }
         }
     }
-    // Without a requirement of its own, an image asks for this CUDA; what else reads the variable is not known.
+    // Without its own requirement, an image requires this CUDA; what else reads the variable is unknown.
     if case.has_outcome(Outcome::Refused)
         && is_set_in_file(case, CUDA_VERSION)
         && value(REQUIREMENT).is_none_or(|value| value.is_empty())
@@ -77,7 +77,7 @@ pub(super) fn environment_candidates(case: &FixContext<'_>) -> Vec<FixCandidate>
             set(&[(CUDA_VERSION, "")], safety);
         }
     }
-    // Somebody meant these: conditions of other names, and what only privileged containers may ask for.
+    // These are intentional: conditions with other names, and requests of privileged containers only.
     if case.has_outcome(Outcome::Refused) {
         let names: Vec<&str> =
             case.seen.env.keys().map(String::as_str).filter(|name| is_set_in_file(case, name)).collect();

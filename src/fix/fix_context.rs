@@ -330,7 +330,7 @@ fn worst_severities(verdict: &model::Verdict) -> StepSeverities {
     found
 }
 
-/// Returns the improvement of a start-up that a fix must bring: a necessary condition of `is_resolved`.
+/// Returns the improvement of a start-up that a fix must achieve: a necessary condition of `is_resolved`.
 fn required_improvement(target_pools: TargetPools, was: &StepSeverities) -> ImprovementGoal {
     let passes = |step: &StartStep| was.get(step).is_none_or(|end| *end == StepSeverity::Passes);
     match target_pools {

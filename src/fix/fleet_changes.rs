@@ -17,13 +17,13 @@ const TOOLKIT_MODES: [Mode; 3] = [Mode::Legacy, Mode::JitCdi, Mode::Cdi];
 
 /// Returns the candidate with the smallest newer driver of each pool on which the image starts.
 pub(super) fn driver_candidates(case: &FixContext<'_>, trials: &mut TrialRunner<'_>) -> Vec<FixCandidate> {
-    let cured: Vec<(String, PoolChange)> = case
+    let driver_changes: Vec<(String, PoolChange)> = case
         .target_pools()
         .filter_map(|pool| {
             Some((pool.name.value.clone(), PoolChange::Driver(smallest_sufficient_driver(case, pool, trials)?)))
         })
         .collect();
-    driver_change_candidate(cured)
+    driver_change_candidate(driver_changes)
 }
 
 /// Combines the driver changes of several pools into one candidate.
@@ -105,10 +105,10 @@ enum ChangeEffect {
 }
 
 /// Returns the effect of a change on a pool.
-fn change_effect(fates: &[TrialVerdict], pool: &str) -> ChangeEffect {
-    match fates.iter().find(|one| one.pool == pool) {
-        Some(one) if one.fate == VerdictKind::Starts => ChangeEffect::Starts,
-        Some(one) if one.lifted => ChangeEffect::Lifts,
+fn change_effect(verdicts: &[TrialVerdict], pool: &str) -> ChangeEffect {
+    match verdicts.iter().find(|one| one.pool == pool) {
+        Some(one) if one.verdict == VerdictKind::Starts => ChangeEffect::Starts,
+        Some(one) if one.blocker_passes => ChangeEffect::Lifts,
         _ => ChangeEffect::None,
     }
 }
@@ -136,7 +136,7 @@ pub(super) fn toolkit_candidates(case: &FixContext<'_>, trials: &mut TrialRunner
                 let mut newer = samples.iter().copied().filter(|version| now < *version);
                 newer.find(|version| helps(PoolChange::Toolkit(*version)))
             }
-            // Nobody says which one the nodes have: that from which on all do.
+            // The toolkit version of the nodes is unknown: the first one from which on all work.
             None if case.target_pools == TargetPools::Open => {
                 let not = samples.iter().rposition(|version| !helps(PoolChange::Toolkit(*version)));
                 samples.get(not.map_or(samples.len(), |at| at + 1)).copied()

@@ -190,7 +190,7 @@ pub(super) fn framework_variant_candidates(case: &FixContext<'_>) -> Vec<FixCand
     });
     let served = find_index_candidates(case, &torch).into_iter().filter(|(same, ..)| *same);
     let served = served.map(|(_, title, safety, change)| (title, safety, change));
-    // What nobody knows a release for is the newest that the index has.
+    // If a package has no known release for it, the newest one of the index is tried first.
     let lacks = package_without_release(case, torch.row.version, torch.unpinned_command(), None).is_some();
     let all: Vec<_> = if lacks { served.chain(pinned).collect() } else { pinned.chain(served).collect() };
     let candidate = |(step, (title, safety, change))| FixCandidate {
@@ -211,7 +211,7 @@ fn dependent_wheel_safety(case: &FixContext<'_>, torch: &InstalledTorch<'_>, bui
         digits.get(..2).map(str::to_owned)
     };
     let Some(now) = build.or(torch.row.variants.first().copied()).and_then(major) else { return FixSafety::Safe };
-    let of_others = case
+    let other_packages = case
         .seen
         .packages
         .iter()
@@ -219,7 +219,7 @@ fn dependent_wheel_safety(case: &FixContext<'_>, torch: &InstalledTorch<'_>, bui
     // What has the same build is changed with it.
     let keeps_old_cuda =
         |local: &str| Some(local) != torch.requested_build.as_deref() && major(local).is_some_and(|own| own != now);
-    if of_others.filter_map(|one| one.requirement.version.local()).any(keeps_old_cuda) {
+    if other_packages.filter_map(|one| one.requirement.version.local()).any(keeps_old_cuda) {
         FixSafety::Manual
     } else {
         FixSafety::Safe
@@ -418,7 +418,7 @@ fn find_index_candidates(case: &FixContext<'_>, torch: &InstalledTorch<'_>) -> V
     let PackageVersion::Range(range) = &package.requirement.version else { return Vec::new() };
     let from = match &package.requirement.indexes {
         IndexSelection::Only(tag) => Some(tag.clone()),
-        IndexSelection::Default | IndexSelection::Beside(_) => None,
+        IndexSelection::Default | IndexSelection::DefaultAndExtra(_) => None,
         IndexSelection::Unknown(_) => return Vec::new(),
     };
     let knowledge = case.knowledge();

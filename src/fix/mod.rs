@@ -5,19 +5,19 @@
 //! An input without text (an image in a registry, a description) is changed as observed, and the change is reported
 //! without edits; so are changes of the fleet.
 //!
-//! On pools where the image only may fail, changes are sought that make it start whatever is not known; failing that,
-//! those with which less is left open, and those that help where what is not known of the image holds nothing. All of
-//! these are told, and none is written: the image may need no change.
+//! On pools where the image may fail, changes are sought that make it start whatever the unknown values are; failing
+//! that, those with which less is undetermined, and those that help if the unread parts of the image contain nothing
+//! relevant. All are reported, and none is written: the image may need no change.
 //!
-//! Where no single change of the image does, a base, or its compat library, and a build of the framework are changed
-//! together; then up to three changes of which each meets a later failure than the one before it, or helps on more pools.
-//! Releases of a framework that are further away than the nearest ten are tried where all that is of no avail.
+//! If no single change of the image suffices, a base, or its compat library, and a build of the framework are changed
+//! together; then up to three changes, each of which fails at a later step than the one before, or helps on more pools.
+//! Releases of a framework beyond the nearest ten are tried if none of that helps.
 //!
-//! On pools where nothing of all that helps, a newer driver with which they fail at a later step and a change of the image that
-//! starts with it are told together.
+//! On pools where none of that helps, a newer driver with which they fail at a later step and a change of the image
+//! that starts with it are reported together.
 //!
-//! On a GPU that is newer than the release of the framework, a newer release together with a base of its CUDA is told
-//! last, with the drivers by which each way of starting does.
+//! On a GPU that is newer than the release of the framework, a newer release with a base of its CUDA is reported
+//! last, with the drivers that each route of the start needs.
 //!
 //! What is written still builds: a build lies in the indexes that have it, hashes are of one wheel, lists bound versions.
 //! A change that would not build is described as a manual one.

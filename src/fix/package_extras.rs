@@ -63,7 +63,7 @@ pub(super) fn extra_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandidat
                     from: Some(PackageName::python(extra)),
                     to: PackageName::python(other_extra),
                     without: Some(PackageName::python(row.package)),
-                    brings: PackageName::python(other.package),
+                    installs: PackageName::python(other.package),
                 },
             });
         }
@@ -110,7 +110,7 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
                 from: None,
                 to: PackageName::python(extra),
                 without: None,
-                brings: PackageName::python(row.package),
+                installs: PackageName::python(row.package),
             };
             add(title, change);
         }

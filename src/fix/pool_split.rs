@@ -12,17 +12,17 @@ pub(super) fn describe_split(case: &FixContext<'_>, tried: &[TestedFix]) -> Opti
     let before = trial_verdicts(case.before);
     let decided_pools: BTreeSet<&str> = before
         .iter()
-        .filter(|one| matches!(one.fate, VerdictKind::Starts | VerdictKind::Fails))
+        .filter(|one| matches!(one.verdict, VerdictKind::Starts | VerdictKind::Fails))
         .map(|one| one.pool.as_str())
         .collect();
     let starts = |list: &'_ [crate::fix::TrialVerdict]| -> BTreeSet<String> {
-        list.iter().filter(|one| one.fate == VerdictKind::Starts).map(|one| one.pool.clone()).collect()
+        list.iter().filter(|one| one.verdict == VerdictKind::Starts).map(|one| one.pool.clone()).collect()
     };
     let whole = |set: &BTreeSet<String>| decided_pools.iter().all(|pool| set.contains(*pool));
     let of_image = |one: &&TestedFix| one.kind.changes_image();
     let mut images: Vec<(String, BTreeSet<String>)> = vec![("the image as it is".to_owned(), starts(&before))];
-    images.extend(tried.iter().filter(of_image).map(|one| (one.title.clone(), starts(&one.fates))));
-    if decided_pools.len() == 1 && tried.is_empty() && before.iter().any(|one| one.fate == VerdictKind::Fails) {
+    images.extend(tried.iter().filter(of_image).map(|one| (one.title.clone(), starts(&one.verdicts))));
+    if decided_pools.len() == 1 && tried.is_empty() && before.iter().any(|one| one.verdict == VerdictKind::Fails) {
         return Some(format!(
             "no known change makes it start on {}",
             quoted_pool_names(&owned_pool_names(&decided_pools))
@@ -36,7 +36,7 @@ pub(super) fn describe_split(case: &FixContext<'_>, tried: &[TestedFix]) -> Opti
         let rest: BTreeSet<String> = other.1.difference(set).cloned().collect();
         Some((title.clone(), set.clone(), other.0.clone(), rest))
     });
-    let driver = tried.iter().find(|one| one.kind == ChangeKind::Driver && whole(&starts(&one.fates)));
+    let driver = tried.iter().find(|one| one.kind == ChangeKind::Driver && whole(&starts(&one.verdicts)));
     let or_driver = driver.map(|one| one.title.clone());
     if let Some((first, on, second, rest)) = both {
         let driver = or_driver.map_or_else(String::new, |title| format!("; or {title}"));
@@ -51,7 +51,7 @@ pub(super) fn describe_split(case: &FixContext<'_>, tried: &[TestedFix]) -> Opti
         .filter(|pool| !images.iter().any(|(_, set)| set.contains(pool)))
         .collect();
     let of_pools: BTreeSet<String> =
-        tried.iter().filter(|one| !one.kind.changes_image()).flat_map(|one| starts(&one.fates)).collect();
+        tried.iter().filter(|one| !one.kind.changes_image()).flat_map(|one| starts(&one.verdicts)).collect();
     let (moved, stuck): (BTreeSet<String>, BTreeSet<String>) =
         never.iter().cloned().partition(|pool| of_pools.contains(pool));
     Some(match or_driver {

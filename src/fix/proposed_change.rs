@@ -99,7 +99,7 @@ pub enum ProposedChange {
         /// The dependency that the present extra installs.
         without: Option<PackageName>,
         /// The dependency that the new extra installs.
-        brings: PackageName,
+        installs: PackageName,
     },
     /// Another name of a package, which is another build of it.
     Name {
@@ -182,8 +182,8 @@ impl ProposedChange {
             }
             Self::Index { package, build, .. } => last_pip_package(seen, package)
                 .is_some_and(|one| matches!(&one.requirement.indexes, IndexSelection::Only(tag) if tag == build)),
-            Self::Extra { without, brings, .. } => {
-                last_pip_package(seen, brings).is_some()
+            Self::Extra { without, installs, .. } => {
+                last_pip_package(seen, installs).is_some()
                     && without.as_ref().is_none_or(|name| last_pip_package(seen, name).is_none())
             }
             Self::Name { from, to } => last_pip_package(seen, to).is_some() && last_pip_package(seen, from).is_none(),

@@ -19,7 +19,7 @@ pub(super) fn renamed_variant_candidates(case: &FixContext<'_>) -> Vec<FixCandid
             PackageVersion::Range(range) if range.is_any() => None,
             PackageVersion::Range(_) | PackageVersion::Unresolved(_) => continue,
         };
-        // Others that are built on it want the name that they ask for.
+        // Packages that depend on it require its present name.
         let is_only_component = case.image.components.iter().filter(|one| one.name != row.component).count() == 0;
         for (other, build) in sibling_distributions(knowledge, row, version.as_ref()) {
             let there = |python: String| {

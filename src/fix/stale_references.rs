@@ -149,10 +149,10 @@ fn is_dependent_from_other_build(case: &FixContext<'_>, package: &ObservedPackag
     let knowledge = case.knowledge();
     let tags = match &package.requirement.indexes {
         IndexSelection::Only(tag) => std::slice::from_ref(tag),
-        IndexSelection::Beside(tags) => tags.as_slice(),
+        IndexSelection::DefaultAndExtra(tags) => tags.as_slice(),
         IndexSelection::Default | IndexSelection::Unknown(_) => return false,
     };
-    // What goes with each torch lies in its indexes, and is told apart by its own version.
+    // Extensions for each torch are in its indexes, and their own versions distinguish them.
     let extension = knowledge.has_build_index(&package.requirement.name)
         && !knowledge.has_variants(&package.requirement.name)
         && !knowledge.is_built_with_torch(&package.requirement.name);
@@ -191,7 +191,7 @@ mod tests {
         ] {
             assert_eq!(is_address_for_other_build(address, (goes, 11)), expected, "{address}");
         }
-        // Of one major, the minor is not told apart.
+        // Minor versions of one major are equal here.
         assert!(!is_address_for_other_build("https://data.pyg.org/whl/torch-2.4.0+cu121.html", (goes, 12)));
     }
 

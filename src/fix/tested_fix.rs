@@ -30,7 +30,7 @@ pub struct TestedFix {
     /// The edits to write.
     pub edits: Vec<SourceEdit>,
     /// The verdicts with the change, one per pool.
-    pub fates: Vec<TrialVerdict>,
+    pub verdicts: Vec<TrialVerdict>,
     /// Pools on which the image starts with the change and failed before.
     pub cures: Vec<String>,
     /// Pools on which the image certainly starts with the change and might have failed before.
@@ -83,14 +83,15 @@ pub(super) fn test_candidate(
         return None;
     }
     let before = trial_verdicts(case.before);
-    let starts =
-        |list: &[TrialVerdict], pool: &str| list.iter().any(|one| one.pool == pool && one.fate == VerdictKind::Starts);
+    let starts = |list: &[TrialVerdict], pool: &str| {
+        list.iter().any(|one| one.pool == pool && one.verdict == VerdictKind::Starts)
+    };
     let (mut cures, mut settles, mut lifts, mut narrows) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut breaks = Vec::new();
     for one in &before {
-        let failed = TargetPools::Failing.includes(one.fate);
-        let eased = outcome.fates.iter().any(|now| now.pool == one.pool && now.lifted);
-        let list = match (one.fate == VerdictKind::Starts, starts(&outcome.fates, &one.pool)) {
+        let failed = TargetPools::Failing.includes(one.verdict);
+        let eased = outcome.verdicts.iter().any(|now| now.pool == one.pool && now.blocker_passes);
+        let list = match (one.verdict == VerdictKind::Starts, starts(&outcome.verdicts, &one.pool)) {
             (false, true) if failed => &mut cures,
             (false, true) => &mut settles,
             (true, false) => &mut breaks,
@@ -102,7 +103,7 @@ pub(super) fn test_candidate(
     }
     let FixCandidate { kind, step, mut title, safety, change } = candidate;
     let started = |one: &&TrialVerdict| cures.contains(&one.pool) || settles.contains(&one.pool);
-    let compiled = outcome.fates.iter().filter(started).any(|one| one.compiled);
+    let compiled = outcome.verdicts.iter().filter(started).any(|one| one.compiled);
     // Of a change that was tried alone before, the title may say it already.
     let also = |title: &mut String, words: &str| {
         if !title.contains(words) {
@@ -114,7 +115,7 @@ pub(super) fn test_candidate(
     if compiled {
         also(&mut title, "with PTX compiled at start-up");
     }
-    if change.drops_compat() && outcome.fates.iter().filter(started).any(|one| one.minor) {
+    if change.drops_compat() && outcome.verdicts.iter().filter(started).any(|one| one.minor) {
         also(&mut title, MINOR_VERSION_NOTE);
     }
     if let Some(why) = outcome.manual_reason {
@@ -125,7 +126,7 @@ pub(super) fn test_candidate(
     if outcome.elsewhere {
         also(&mut title, "if the build can reach its index");
     }
-    // What no file holds, nobody can write.
+    // Without an edit of a file, the fix is manual.
     let safety = if outcome.edits.is_empty() { FixSafety::Manual } else { safety };
     let edits = if safety == FixSafety::Manual { Vec::new() } else { outcome.edits };
     let tried = TestedFix {
@@ -135,7 +136,7 @@ pub(super) fn test_candidate(
         safety,
         change,
         edits,
-        fates: outcome.fates,
+        verdicts: outcome.verdicts,
         cures,
         settles,
         lifts,
@@ -159,12 +160,12 @@ pub(super) fn test_until_sufficient(
     let one = |candidate: &FixCandidate, trials: &mut TrialRunner<'_>| test_candidate(case, candidate.clone(), trials);
     trials.run_each(candidates, one, |one| {
         let Some(one) = one else { return true };
-        // What still hangs on a field of the pool may be cured by the next.
-        let hangs = |now: &TrialVerdict| now.fate == VerdictKind::Depends && one.lifts.contains(&now.pool);
+        // If a verdict still depends on a field of the pool, the next candidate may fix it.
+        let hangs = |now: &TrialVerdict| now.verdict == VerdictKind::Depends && one.lifts.contains(&now.pool);
         let enough = one.breaks.is_empty()
             && one.helped_pool_count(target_pools) == all
             && !one.compiled
-            && !one.fates.iter().any(hangs);
+            && !one.verdicts.iter().any(hangs);
         tried.push(one);
         !enough
     });
@@ -187,7 +188,7 @@ pub(super) fn rank_fixes(mut tried: Vec<TestedFix>, case: &FixContext<'_>) -> Ve
     tried.sort_by_key(cost);
     let (mut first, mut others): (Vec<TestedFix>, Vec<TestedFix>) = (Vec::new(), Vec::new());
     for one in tried {
-        // Of a kind, what cures no more and breaks no less than a smaller change is of no use.
+        // A change that fixes no more and breaks no less than a smaller one of its kind is useless.
         let of_kind = || first.iter().chain(&others).filter(|other| other.kind == one.kind);
         let no_better = |other: &TestedFix| {
             other.safety <= one.safety

@@ -91,7 +91,7 @@ struct WorkQueue<'i, T, R> {
 
 /// The state of a work queue that its threads share.
 struct QueueState<R> {
-    /// The first that nobody works on.
+    /// The first item that no thread processes.
     next: usize,
     over: bool,
     helpers: usize,
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn items_are_processed_in_parallel_within_the_budget() {
-        // Nobody comes past it alone.
+        // A single thread cannot pass it.
         let (met, threads) = (Barrier::new(2), ThreadBudget::new(2));
         let mut processed = 0;
         threads.process_in_order(

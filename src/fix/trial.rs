@@ -141,17 +141,17 @@ pub(super) struct TrialOutcome {
     /// Why the change cannot be written automatically.
     pub(super) manual_reason: Option<&'static str>,
     pub(super) subject: Option<AnalysisSubject>,
-    pub(super) fates: Vec<TrialVerdict>,
+    pub(super) verdicts: Vec<TrialVerdict>,
 }
 
 impl TrialOutcome {
     /// Creates the outcome of a trial without text edits.
     fn without_edits(
-        fates: Vec<TrialVerdict>,
+        verdicts: Vec<TrialVerdict>,
         subject: Option<AnalysisSubject>,
         manual_reason: Option<&'static str>,
     ) -> Self {
-        Self { edits: Vec::new(), elsewhere: false, manual_reason, subject, fates }
+        Self { edits: Vec::new(), elsewhere: false, manual_reason, subject, verdicts }
     }
 }
 
@@ -183,8 +183,8 @@ impl TrialRunner<'_> {
         trial_detail: TrialDetail,
     ) -> Option<TrialOutcome> {
         if let ProposedChange::Pools(changes) = change {
-            let fates = self.judge_with_pool_changes(case, changes);
-            return Some(TrialOutcome::without_edits(fates, None, None));
+            let verdicts = self.judge_with_pool_changes(case, changes);
+            return Some(TrialOutcome::without_edits(verdicts, None, None));
         }
         if !matches!(case.subject.content, SubjectContent::Dockerfile { .. }) {
             let seen = observations_with_change(case, change)?;
@@ -223,10 +223,10 @@ impl TrialRunner<'_> {
             if !self.take_trial() {
                 return None;
             }
-            let fates = self.judge_changed_subject(case, &seen, trial_detail);
-            return Some(TrialOutcome { edits, elsewhere, manual_reason: None, subject: Some(subject), fates });
+            let verdicts = self.judge_changed_subject(case, &seen, trial_detail);
+            return Some(TrialOutcome { edits, elsewhere, manual_reason: None, subject: Some(subject), verdicts });
         }
-        // What somebody names in a text that is not edited is changed there by hand.
+        // A name in a text that is not edited must be changed there by hand.
         let (seen, why) = match hindered {
             Some(found) => found,
             None if is_target_observed(case, change) => (
@@ -270,7 +270,7 @@ impl TrialRunner<'_> {
                 trial_verdicts_with_steps(case, &case.with_search_state(ask))
             }
         };
-        if !others.is_empty() && found.iter().any(|one| one.fate == VerdictKind::Starts || one.lifted) {
+        if !others.is_empty() && found.iter().any(|one| one.verdict == VerdictKind::Starts || one.blocker_passes) {
             found.extend(trial_verdicts(&judged(&others, ReportDetail::Fates)));
             let place = |pool: &str| whole_subject_verdicts(case.before).position(|one| one.pool == pool);
             found.sort_by_cached_key(|one| place(&one.pool));
@@ -327,9 +327,9 @@ impl TrialRunner<'_> {
                 _ => Arc::new(FleetHosts::for_fleet(settings)),
             };
             let judged = judge::judge_with_goals(subject, settings, &hosts, inferred, &mut case.new_search_state());
-            for fate in trial_verdicts_with_steps(case, &judged) {
-                if let Some(known) = found.iter_mut().find(|one| one.pool == fate.pool) {
-                    *known = fate;
+            for verdict in trial_verdicts_with_steps(case, &judged) {
+                if let Some(known) = found.iter_mut().find(|one| one.pool == verdict.pool) {
+                    *known = verdict;
                 }
             }
         }
@@ -368,10 +368,10 @@ fn trial_verdicts_with_steps(case: &FixContext<'_>, judged: &model::Subject) -> 
     let was = |pool: &str| {
         whole_subject_verdicts(case.before).any(|one| one.pool == pool && case.target_pools.includes(one.fate))
     };
-    let open = |one: &TrialVerdict| TargetPools::Open.includes(one.fate) && was(&one.pool);
+    let open = |one: &TrialVerdict| TargetPools::Open.includes(one.verdict) && was(&one.pool);
     for one in &mut found {
         let verdict = whole_subject_verdicts(judged).find(|other| other.pool == one.pool);
-        one.lifted = open(one) && verdict.is_some_and(|verdict| case.is_resolved(verdict, judged));
+        one.blocker_passes = open(one) && verdict.is_some_and(|verdict| case.is_resolved(verdict, judged));
     }
     found
 }

@@ -11,11 +11,11 @@ pub struct TrialVerdict {
     /// Name of the node pool.
     pub pool: String,
     /// `starts`, `fails`, `depends`, `undetermined`, `not-applicable`.
-    pub fate: VerdictKind,
+    pub verdict: VerdictKind,
     /// How it fails.
     pub outcome: Option<Outcome>,
     /// Whether a step that stopped the start before, or may have, passes now, while the rest is undetermined.
-    pub lifted: bool,
+    pub blocker_passes: bool,
     /// Whether the image starts only with PTX that the driver compiles at start-up.
     pub compiled: bool,
     /// Whether the image starts only through CUDA minor version compatibility.
@@ -24,15 +24,15 @@ pub struct TrialVerdict {
 
 /// Returns the verdicts of a judged subject, one per pool.
 pub(super) fn trial_verdicts(subject: &model::Subject) -> Vec<TrialVerdict> {
-    let fate = |verdict: &model::Verdict| TrialVerdict {
+    let to_trial = |verdict: &model::Verdict| TrialVerdict {
         pool: verdict.pool.clone(),
-        fate: verdict.fate,
+        verdict: verdict.fate,
         outcome: verdict.outcome,
-        lifted: false,
+        blocker_passes: false,
         compiled: verdict.route == Some(StartRoute::Jit),
         minor: verdict.route == Some(StartRoute::MinorVersion),
     };
-    whole_subject_verdicts(subject).map(fate).collect()
+    whole_subject_verdicts(subject).map(to_trial).collect()
 }
 
 /// Returns the verdicts on a subject as a whole, without those on single components.
@@ -50,9 +50,9 @@ pub(super) fn makes_progress(before: &[TrialVerdict], after: &[TrialVerdict]) ->
     let later = |(was, now): (&TrialVerdict, TrialVerdict)| {
         failure(was).is_some_and(|was| failure(&now).is_some_and(|now| was < now))
     };
-    let worse = |(was, now): (&TrialVerdict, TrialVerdict)| match (was.fate, now.fate) {
+    let worse = |(was, now): (&TrialVerdict, TrialVerdict)| match (was.verdict, now.verdict) {
         (VerdictKind::Fails, VerdictKind::Fails) => failure(&now) < failure(was),
-        (VerdictKind::Starts, fate) => fate != VerdictKind::Starts,
+        (VerdictKind::Starts, verdict) => verdict != VerdictKind::Starts,
         _ => false,
     };
     pairs().any(later) && !pairs().any(worse)
@@ -63,12 +63,12 @@ mod tests {
     use super::*;
 
     fn pool_result(pool: &str, outcome: Option<&str>) -> TrialVerdict {
-        let fate = if outcome.is_some() { VerdictKind::Fails } else { VerdictKind::Starts };
+        let verdict = if outcome.is_some() { VerdictKind::Fails } else { VerdictKind::Starts };
         TrialVerdict {
             pool: pool.to_owned(),
-            fate,
+            verdict,
             outcome: outcome.map(|name| name.parse().expect("an outcome")),
-            lifted: false,
+            blocker_passes: false,
             compiled: false,
             minor: false,
         }

@@ -255,7 +255,7 @@ fn matching_release(
     }
     let fits = |row: &&RequiresDistRow| {
         let admitted = row.version.is_some_and(|version| range.admits(version));
-        // What asks for any later one as well is of the day of the first.
+        // A release that requires `>=` a version is from the time of that version.
         let first = row.range.as_str().strip_prefix(">=");
         let of_day = first.is_some_and(|first| minor_release(first) == minor_release(version.as_str()));
         admitted && (row.range.has_equality() || of_day) && row.range.contains(version) == Some(true)

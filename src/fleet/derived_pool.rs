@@ -15,7 +15,7 @@ pub struct DerivedValue {
     pub name: &'static str,
     /// The value; several with commas between them.
     pub text: String,
-    /// What tells it: a row with its source, or nothing where the pool declares it.
+    /// Its origin: a row with its source, or nothing if the pool declares it.
     pub from: Option<String>,
 }
 
@@ -71,7 +71,7 @@ fn derived_values(pool: &Pool, hosts: &[Host]) -> Vec<DerivedValue> {
         if texts.is_empty() {
             return;
         }
-        // Rows of possible GPUs are many; what a pool names is told by few.
+        // Possible GPUs have many rows; the GPUs that a pool names have few.
         let rows = unique_texts(hosts.iter().filter_map(from));
         let from = match rows.len() {
             0 => None,

@@ -15,23 +15,23 @@ use crate::knowledge::{
 /// What determines the devices of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceSource {
-    /// The one who starts it, whatever its environment says.
+    /// The launch, whatever the environment of the container contains.
     Launch,
     /// The engine, by a variable that it sets for the prestart hook.
     Hook,
-    /// The one who starts it, by a variable that the nvidia runtime reads.
+    /// The launch, by a variable that the nvidia runtime reads.
     Variable,
     /// The device plugin, by volume mounts that the nvidia runtime reads.
     Mounts,
     /// The container's own environment, read by the nvidia runtime.
     Environment,
-    /// The one who starts it, and the container's own environment on top.
+    /// The launch, and additionally the container's own environment.
     LaunchAndEnvironment,
     /// The container's own environment, read by enroot.
     Enroot,
-    /// Nobody reads what says so.
-    Nobody,
-    /// Nobody does: the pool says that the container toolkit does nothing.
+    /// Nothing: the runtime of the pool reads no device request.
+    PlainRuntime,
+    /// Nothing: the pool declares that the container toolkit is disabled.
     Off,
 }
 
@@ -59,7 +59,7 @@ pub struct HostGpu {
 /// The behaviour of the container toolkit that depends on its version.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ToolkitBehaviour {
-    /// What a container gets that asks for no capability.
+    /// The capabilities of a container that requests none.
     pub default_capabilities: DriverCapabilities,
     /// Whether variables of `swarm-resource` are read outside the hook, too.
     pub swarm_in_runtime: bool,
@@ -82,7 +82,7 @@ pub struct Host {
     pub driver_branch: Option<u32>,
     /// Newest CUDA of that driver.
     pub driver_cuda: Option<CudaVersion>,
-    /// Row that tells it.
+    /// The row that contains it.
     pub driver_row: Option<&'static RowInfo>,
     /// `linux/amd64`.
     pub platform: String,
@@ -90,9 +90,9 @@ pub struct Host {
     pub launch: Launch,
     /// Mode of the container toolkit.
     pub mode: Mode,
-    /// Who says which devices a container gets.
+    /// What determines the devices of a container.
     pub devices: DeviceSource,
-    /// The same host in the mode that it takes for an image which asks for CDI devices, or for none.
+    /// The same host in the mode for an image that requests CDI devices, or none.
     pub in_cdi: Option<Box<Self>>,
     /// Behaviour of the container toolkit; none where no toolkit is at work.
     pub toolkit: Option<&'static ContainerToolkitRow>,
@@ -104,13 +104,13 @@ pub struct Host {
     pub compat_selection: CompatSelection,
     /// Whether its toolkit uses the compat library if an unread note decides that; only set for a variant.
     pub takes_compat: Option<bool>,
-    /// How the device plugin tells the devices.
+    /// How the device plugin passes the devices.
     pub strategy: DeviceListStrategy,
     /// Run-time environment.
     pub env: BTreeMap<String, String>,
     /// Windows Subsystem for Linux.
     pub wsl: bool,
-    /// A library that its Windows driver asks for and its container toolkit does not bring.
+    /// A library that its Windows driver needs and its container toolkit does not mount.
     pub wsl_lacks: Option<&'static WslLibraryRow>,
     /// Whether containers run privileged. Docker, Podman and Kubernetes only do so on request; the container toolkit
     /// recognises it by the capabilities of the container. Without a declaration, containers are not privileged.

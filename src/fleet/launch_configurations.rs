@@ -88,7 +88,7 @@ impl ToolkitBehaviour {
 #[derive(Clone, Debug)]
 pub(super) struct LaunchConfiguration {
     pub(super) mode: Mode,
-    /// Whether the mode follows from the devices asked for, too.
+    /// Whether the mode also depends on the requested devices.
     pub(super) auto: bool,
     pub(super) devices: DeviceSource,
     pub(super) versions: Option<ToolkitVersions>,
@@ -148,7 +148,7 @@ impl Pool {
                 let selection = self.compat_selection(launch, meaning.mode, versions, knowledge);
                 let open_toolkit = (!versions.declared).then_some(PoolField::Toolkit);
                 let assumed: Vec<PoolField> = open_toolkit.into_iter().chain(meaning.open).collect();
-                // Versions that behave alike here need not be told apart; the newest stands for them.
+                // Versions that behave alike here are merged into the newest one.
                 ways.retain(|other| {
                     let alike =
                         (other.mode, other.selection, other.devices) == (meaning.mode, selection, meaning.devices);
@@ -169,7 +169,7 @@ impl Pool {
             }
         }
         if self.accepts_volume_mounts().is_none() {
-            // Off by default, yet without it the strategy cannot work: somebody will have set it.
+            // Off by default, yet the strategy requires it: it is assumed to be on.
             let mounts = ways.iter().filter(|way| way.devices == DeviceSource::Mounts).cloned();
             let accepted: Vec<LaunchConfiguration> =
                 mounts.map(|way| LaunchConfiguration { accept_mounts: true, ..way }).collect();
@@ -243,7 +243,7 @@ impl Pool {
             Launch::DockerGpus => self.gpus_flag_modes(row, tegra, knowledge, as_of),
             Launch::Enroot => vec![PossibleMode::new(Mode::Legacy, DeviceSource::Enroot)],
             Launch::NvidiaRuntime => vec![own(DeviceSource::Environment)],
-            // Where another runtime starts the container, nobody reads the variable or the mounts.
+            // With another runtime, nothing reads the variable or the mounts.
             Launch::Kubernetes
                 if under_nvidia == Some(false)
                     && matches!(
@@ -251,7 +251,7 @@ impl Pool {
                         None | Some(DeviceListStrategy::Envvar | DeviceListStrategy::VolumeMounts)
                     ) =>
             {
-                vec![PossibleMode::new(Mode::None, DeviceSource::Nobody)]
+                vec![PossibleMode::new(Mode::None, DeviceSource::PlainRuntime)]
             }
             Launch::Kubernetes => vec![match strategy {
                 // The engine injects the devices; under the nvidia runtime the image's own variable acts as well.
@@ -262,7 +262,7 @@ impl Pool {
                     PossibleMode::new(Mode::Cdi, DeviceSource::Launch)
                 }
                 Some(DeviceListStrategy::VolumeMounts) => own(DeviceSource::Mounts),
-                // A configuration that takes mounts alone tells the strategy.
+                // A configuration that accepts only mounts determines the strategy.
                 None if self.accepts_only_volume_mounts() => own(DeviceSource::Mounts),
                 Some(DeviceListStrategy::Envvar) | None => own(DeviceSource::Variable),
             }],
@@ -280,7 +280,7 @@ impl Pool {
         let hooked = devices == DeviceSource::Hook;
         let devices = match mode.value {
             Mode::Cdi if launch == Launch::DockerGpus && under_nvidia != Some(true) => DeviceSource::Launch,
-            // Who starts it may hand devices out without a toolkit.
+            // The launch may provide devices without a toolkit.
             Mode::None if devices != DeviceSource::Launch => DeviceSource::Off,
             Mode::JitCdi if hooked => DeviceSource::Variable,
             Mode::Legacy if launch == Launch::DockerGpus && devices == DeviceSource::Launch => DeviceSource::Hook,
@@ -314,7 +314,7 @@ impl Pool {
         as_of: Option<Date>,
     ) -> Vec<PossibleMode> {
         let configured = self.configured_mode().and_then(|mode| mode.parse().ok());
-        // The hook looks at the mode that its configuration means, unless it is told not to.
+        // The hook checks the configured mode, unless that is disabled.
         let blind = self.is_toolkit_option_enabled("nvidia-container-runtime-hook.skip-mode-detection");
         let mode = configured.unwrap_or(if tegra { Mode::Csv } else { Mode::Legacy });
         let mode = if blind { Mode::Legacy } else { mode };
@@ -354,7 +354,7 @@ impl Pool {
                 CompatSelection::Off
             }
             Mode::Cdi | Mode::JitCdi => row.cdi,
-            // The switches are read where the hook is added to a mode; the later csv mode brings it by itself.
+            // The options are read where the hook is added to a mode; the later csv mode includes it.
             Mode::Csv
                 if row.csv == CompatSelection::HookMajors
                     && (hook_off || self.mounts_compat_by_feature_flag(versions, knowledge)) =>

@@ -87,8 +87,8 @@ mod tests {
             (GpuProvider::Class, Some(Launch::DockerGpus), None),
             (GpuProvider::Plugin, Some(Launch::NvidiaRuntime), None),
             (GpuProvider::Plugin, Some(Launch::Gke), None),
-            (GpuProvider::Untold, None, None),
-            (GpuProvider::Untold, Some(Launch::DockerGpus), None),
+            (GpuProvider::Unknown, None, None),
+            (GpuProvider::Unknown, Some(Launch::DockerGpus), None),
         ] {
             assert_eq!(launch_for_start(by, own), expected, "{by:?} on {own:?}");
         }

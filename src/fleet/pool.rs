@@ -35,7 +35,7 @@ pub enum Launch {
     DockerCdi,
     /// The nvidia runtime, as the default or with `--runtime=nvidia`, without requested devices.
     NvidiaRuntime,
-    /// A pod that asks the device plugin for GPUs.
+    /// A pod that requests GPUs from the device plugin.
     Kubernetes,
     /// Podman with a CDI device.
     PodmanCdi,

@@ -129,7 +129,7 @@ impl Pool {
             driver: *driver,
             driver_branch: kernel.branch,
             driver_cuda: *driver_cuda,
-            // What the pool says itself is no row's word.
+            // A value that the pool declares comes from no row.
             driver_row: kernel.row.filter(|_| self.driver_cuda.is_none()),
             platform: platform.clone(),
             launch,

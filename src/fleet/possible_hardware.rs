@@ -39,7 +39,7 @@ impl PoolGpu<'_> {
 pub(super) struct DriverProperties {
     pub(super) branch: Option<u32>,
     pub(super) cuda: Option<CudaVersion>,
-    /// The row that tells the CUDA.
+    /// The row with the CUDA version.
     pub(super) row: Option<&'static RowInfo>,
 }
 

@@ -115,7 +115,7 @@ fn is_section(name: &str) -> bool {
 fn report_unknown_option(reader: &mut Reader, name: &str, span: Span) {
     let last = |name: &'static str| name.rsplit('.').next().unwrap_or(name);
     let whole = nearest_word(name, OPTIONS.iter().map(|(known, _)| *known));
-    // Somebody may have left the sections out.
+    // The sections may be omitted.
     let short = || {
         let word = nearest_word(name.rsplit('.').next().unwrap_or(name), OPTIONS.iter().map(|(known, _)| last(known)))?;
         OPTIONS.iter().map(|(known, _)| *known).find(|known| last(known) == word)

@@ -82,7 +82,7 @@ pub(super) fn apply_overwriting_cpu_builds(
     image: InferenceContext<'_>,
 ) {
     let (seen, knowledge) = (image.seen, image.knowledge);
-    // Of an image that was read the files tell.
+    // For an inspected image the files decide.
     if seen.depth == InspectionDepth::Layers {
         return;
     }

@@ -23,7 +23,7 @@ pub(super) fn mark_incompatible_with_torch(
     image: InferenceContext<'_>,
 ) {
     let ImageTorch::Installed(install) = torch else { return };
-    // What was read is what was built, for whichever torch lies beside it.
+    // Code that was read in an image is known, whichever torch is installed with it.
     if image.seen.depth != InspectionDepth::Text {
         return;
     }
@@ -139,10 +139,10 @@ fn compiled_torch_range(name: &str, version: &ExactVersion, knowledge: Knowledge
 
 /// Whether each release of a distribution is compiled for one torch release.
 pub(crate) fn is_compiled_for_torch(name: &str, knowledge: Knowledge) -> bool {
-    let rides = knowledge.framework(name).is_some_and(|row| row.cuda_from.is_some());
+    let has_cuda_of_torch = knowledge.framework(name).is_some_and(|row| row.cuda_from.is_some());
     let pinned = || knowledge.torch_requirements_of(name).any(|row| row.version.is_some());
     let built = || knowledge.framework_releases_of(name).any(|row| row.torch.is_some());
-    rides && (pinned() || built())
+    has_cuda_of_torch && (pinned() || built())
 }
 
 /// Whether code for a torch range loads with a release: patch releases of one minor version are compatible.

@@ -81,7 +81,7 @@ fn package_components(facts: &mut Facts, image: InferenceContext<'_>) -> Vec<Com
     let keeps_base_build = |package: &&ObservedPackage| {
         let open = !package.separate_environment && package.requirement.version.is_range();
         let pins = || knowledge.torch_requirements_of(&package.requirement.name).next().is_some();
-        build.of_others.is_some() && open && pins()
+        build.other_vendor_torch.is_some() && open && pins()
     };
     for package in seen.packages.iter().filter(|package| !keeps_base_build(package)) {
         if let Some(framework) = knowledge.framework(&package.requirement.name).filter(|row| !row.variants) {

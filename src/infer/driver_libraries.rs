@@ -73,7 +73,7 @@ pub(super) fn infer_driver_libraries(
         if let Some(known) = knowledge.driver_package(&package.requirement.name) {
             match driver_package_effect(known, &package.requirement.name, seen, build, knowledge) {
                 DriverPackageEffect::Nothing => continue,
-                DriverPackageEffect::Perhaps(reason) => {
+                DriverPackageEffect::Maybe(reason) => {
                     perhaps = perhaps.or(Some((reason, package.fact, Some(&known.info))));
                     continue;
                 }
@@ -105,7 +105,7 @@ pub(super) fn infer_driver_libraries(
                 version,
                 libcuda: known.libcuda && !(rpm && known.without_rpm),
                 stub: false,
-                // Every package of the driver brings, by itself or by what it depends on, libcuda or libnvidia-ml
+                // Every driver package installs, itself or through its dependencies, libcuda or libnvidia-ml
                 // under a version and a link to it; that of the graphics libraries alone does not.
                 link: !known.graphics,
             });
@@ -128,7 +128,7 @@ pub(super) fn infer_driver_libraries(
     }
     let from = if found.is_empty() { build.fact.into_iter().collect() } else { from };
     let evidence = Evidence::Derived { by: Derivation::Resolution, from, row };
-    // Links that a command makes do not tell what the base had.
+    // Links created by a command do not show what the base contained.
     let known = found.iter().any(|library: &DriverLibrary| library.version.is_some() || library.directories.is_empty());
     let base_open = build.family == BaseFamily::Unknown && seen.depth == InspectionDepth::Text;
     let state = if !found.is_empty() && (known || !base_open) {
@@ -175,7 +175,7 @@ enum DriverPackageEffect {
     Libraries,
     Nothing,
     /// Possibly libraries, with the reason why that is unknown.
-    Perhaps(Cause),
+    Maybe(Cause),
 }
 
 /// Returns whether a package installs driver libraries in this image.
@@ -192,9 +192,9 @@ fn driver_package_effect(
         return DriverPackageEffect::Nothing;
     }
     if name.contains('$') {
-        return DriverPackageEffect::Perhaps(Cause::PackageBehindVariable { name: name.to_owned() });
+        return DriverPackageEffect::Maybe(Cause::PackageBehindVariable { name: name.to_owned() });
     }
-    // What such an image has beside what the tables say was not seen.
+    // Such an image may contain more than the tables list.
     let dark = build.family == BaseFamily::Framework;
     if !known.releases.is_empty()
         && !base_image_tag(seen).is_some_and(|tag| tag.split(['-', '_']).any(|word| known.releases.contains(&word)))
@@ -202,13 +202,13 @@ fn driver_package_effect(
         let is_system_known =
             !dark || base_image_tag(seen).is_some_and(|tag| knowledge.operating_system("", tag).is_some());
         let reason = || Cause::DriverByRelease { name: known.name.to_owned() };
-        return if is_system_known { DriverPackageEffect::Nothing } else { DriverPackageEffect::Perhaps(reason()) };
+        return if is_system_known { DriverPackageEffect::Nothing } else { DriverPackageEffect::Maybe(reason()) };
     }
     if known.chance {
         let there = |name: &&str| seen.packages.iter().any(|package| package.requirement.name == **name);
         let looks = dark || known.finds.is_empty() || known.finds.iter().any(there);
         let reason = || Cause::DriverByBuildMachine { name: known.name.to_owned() };
-        return if looks { DriverPackageEffect::Perhaps(reason()) } else { DriverPackageEffect::Nothing };
+        return if looks { DriverPackageEffect::Maybe(reason()) } else { DriverPackageEffect::Nothing };
     }
     DriverPackageEffect::Libraries
 }
@@ -411,7 +411,7 @@ fn compat_from_files(
     let mut cuda = None;
     let mut ptx_compiler = false;
     let mut unnumbered = None;
-    // Whoever read the layers, or lists every file, has seen what is in them.
+    // If the layers were read, or every file is listed, the contents are known.
     let looked = seen.depth == InspectionDepth::Layers || seen.complete.files;
     for (path, file) in &seen.files {
         let name = split_path(path).1;
@@ -618,7 +618,7 @@ mod tests {
             ("debian:12", &["nvidia-driver"], "open"),
             ("nvidia/cuda:11.6.2-base-ubuntu20.04", &["nvtop"], "open"),
             ("ubuntu:jammy-20240111", &["nvtop"], "open"),
-            // The driver's own package tells which.
+            // The package of the driver determines which.
             ("ubuntu:22.04", &["nvidia-cuda-toolkit", "libnvidia-compute-535"], "known"),
             ("ubuntu:22.04", &["libnvidia-compute-535", "nvtop"], "known"),
             ("ubuntu:22.04", &["cuda-drivers-550", "python3-pynvml"], "known"),

@@ -78,7 +78,7 @@ pub(super) fn infer_environment(facts: &mut Facts, seen: &Observations, build: &
         );
         set.insert(DISABLE_REQUIRE_VARIABLE.to_owned(), fact);
     }
-    // What the start-up asks for by name gets a fact by name, also where it is not set.
+    // A variable that the start-up reads by name gets a fact, even if it is not set.
     for name in STARTUP_VARIABLES {
         if !set.contains_key(*name) {
             set.insert((*name).to_owned(), facts.add_typed(FactKey::Env, Some(name), state.clone(), evidence.clone()));
@@ -125,7 +125,7 @@ fn expand_template(
     let used = variables.iter().filter_map(|variable| of_base.get(*variable)).map(|fact| fact.id);
     let from: Vec<FactId> = std::iter::once(id).chain(used).chain(build.fact).collect();
     let evidence = Evidence::Derived { by: Derivation::Expansion, from, row: None };
-    // What is not in the tables is certainly not set only where they list all that the start-up asks for.
+    // An unlisted variable is certainly unset only if the tables list all variables that the start-up reads.
     let is_start_variable =
         |variable: &str| STARTUP_VARIABLES.contains(&variable) || variable.starts_with(REQUIREMENT_PREFIX);
     let listed = |variable: &str| build.env_known && is_start_variable(variable);
@@ -179,7 +179,7 @@ mod tests {
             absent_variable_confidence(&observations_of_description("complete = [\"env\", \"files\"]\n")),
             Some((Confidence::Declared, 1))
         );
-        // What was read needs nobody's word; what is not listed whole is not absent; what is set is what it is.
+        // A read value needs no table; in an incomplete list nothing is absent; a set value is known.
         let mut read = Observations::new(InspectionDepth::Layers);
         read.complete.env = true;
         assert_eq!(absent_variable_confidence(&read), Some((Confidence::Measured, 0)));

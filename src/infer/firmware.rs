@@ -10,7 +10,7 @@ use crate::model::fact::{
 pub(super) fn infer_firmware_conflicts(facts: &mut Facts, seen: &Observations) -> TypedFact<Vec<String>> {
     let entries = || seen.files.iter().filter(|(path, _)| is_firmware_version_directory(path));
     let mut from: Vec<FactId> = entries().map(|(_, file)| file.fact).collect();
-    // Of a base that has none of them, its name is what tells it.
+    // If a base has none of them, its name shows that.
     if let (true, ObservedBase::Image(_, base) | ObservedBase::Scratch(base) | ObservedBase::Unresolved(_, base)) =
         (from.is_empty() && !seen.complete.files, &seen.base)
     {

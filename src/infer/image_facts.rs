@@ -155,7 +155,7 @@ fn infer_build_facts(
     let needs = libraries::infer_needs(&mut facts, seen, place, &components, &env, &ld_conf);
     let platforms = platform::infer_platforms(&mut facts, seen, &build, arch);
     let named = seen.depth == InspectionDepth::Text && seen.base_env && build.named;
-    // A Dockerfile says nothing of the programs that would ask it for a GPU.
+    // A Dockerfile does not show which programs would use a GPU.
     let plain = seen.depth == InspectionDepth::Text && matches!(base_cuda.state, ValueState::Absent { .. });
     let optional = |name: &str| plain && knowledge.frameworks().iter().any(|row| row.component == name && row.optional);
     let gpu_content = named

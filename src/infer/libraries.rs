@@ -78,7 +78,7 @@ pub(super) fn infer_needs(
             };
             facts.add_typed(key, Some(&component.name), state, evidence)
         };
-        // The name of what nobody read is no reason to take a program for one that starts.
+        // The mere name of an unread file is not enough to assume that a program starts.
         let at_start = fact(FactKey::ComponentNeeds, &required.at_start, (required.open.as_ref(), false));
         let later = fact(FactKey::ComponentOpens, &required.later, (None, true));
         found.push(LibraryDependencies {
@@ -123,7 +123,7 @@ fn required_libraries(
         let of = knowledge
             .framework(&package.requirement.name)
             .is_some_and(|framework| framework.component == component.name);
-        // A build without CUDA asks for none of its libraries.
+        // A build without CUDA needs none of its libraries.
         if !of || component.is_without_cuda() {
             continue;
         }
@@ -134,7 +134,7 @@ fn required_libraries(
             required.from.push(package.fact);
             continue;
         }
-        // The rows speak of the build on the default index, and some of others that ask for the same.
+        // The rows describe the build on the default index, and some also other builds with the same needs.
         let is_covered =
             package.variant.is_none() || library_dependencies::library_dependency_row(package, knowledge).is_some();
         let row = is_covered.then(|| external_libraries::external_libraries_of(package, knowledge)).flatten();
@@ -183,7 +183,7 @@ fn order_breadth_first(files: Vec<&ObservedLibraryDependencies>) -> Vec<&Observe
         files.into_iter().partition(|file| !required.contains(name(file).as_str()));
     let mut at = 0;
     while !rest.is_empty() {
-        // Files that ask for each other have no first: as they were read.
+        // Files that need each other stay in the order in which they were read.
         let Some(file) = order.get(at).copied() else {
             order.append(&mut rest);
             break;
@@ -234,7 +234,7 @@ impl LibrarySources<'_> {
                 LibraryProvider::Absent
             }
             (LibraryPresence::No, None) if self.is_content_declared() => LibraryProvider::Unfound,
-            (LibraryPresence::No | LibraryPresence::Perhaps, None) => LibraryProvider::Unknown,
+            (LibraryPresence::No | LibraryPresence::Maybe, None) => LibraryProvider::Unknown,
         };
         RequiredLibrary { name: name.to_owned(), provider: presence }
     }
@@ -261,7 +261,7 @@ impl LibrarySources<'_> {
                 // Without its dependencies, a package contains only the libraries that its row lists.
                 let listed =
                     || knowledge.package_libraries(&package.requirement.name, release_version(package)).is_some();
-                // Nor does a wheel of a library bring another of itself along.
+                // Nor does a library wheel install another one of the same library.
                 let another = || {
                     knowledge
                         .library_packages()
@@ -286,7 +286,7 @@ impl LibrarySources<'_> {
         let says = named.map(|path| {
             let directory = split_path(path).0;
             let near = self.searched.iter().any(|searched| searched == directory);
-            self.presence_through_links(path).min(if near { LibraryPresence::Yes } else { LibraryPresence::Perhaps })
+            self.presence_through_links(path).min(if near { LibraryPresence::Yes } else { LibraryPresence::Maybe })
         });
         says.max().unwrap_or(LibraryPresence::No)
     }
@@ -303,9 +303,9 @@ impl LibrarySources<'_> {
             Some((_, Some(FileKind::NoLibrary))) => LibraryPresence::No,
             Some((_, Some(_))) => LibraryPresence::Yes,
             None | Some((_, None)) if !read => LibraryPresence::Yes,
-            Some((end, None)) if !split_path(end).1.contains(".so") => LibraryPresence::Perhaps,
+            Some((end, None)) if !split_path(end).1.contains(".so") => LibraryPresence::Maybe,
             None | Some((_, None)) if self.seen.complete.files => LibraryPresence::No,
-            None | Some((_, None)) => LibraryPresence::Perhaps,
+            None | Some((_, None)) => LibraryPresence::Maybe,
         }
     }
 
@@ -332,7 +332,7 @@ impl LibrarySources<'_> {
                 }
                 // A wheel of a library contains nothing else, and the loader does not search its directory.
                 _ if search == WheelLibrarySearch::LoaderOnly && self.is_library_wheel(package) => LibraryPresence::No,
-                Some(_) => LibraryPresence::Perhaps,
+                Some(_) => LibraryPresence::Maybe,
                 None if search == WheelLibrarySearch::Program
                     && let Some(presence) = library_dependencies::library_presence_in_dependencies(
                         self.seen,
@@ -349,7 +349,7 @@ impl LibrarySources<'_> {
                     LibraryPresence::No
                 }
                 None if self.knowledge.lacks_library(&package.requirement.name, soname) => LibraryPresence::No,
-                None if self.knowledge.may_contain_libraries(&package.requirement.name) => LibraryPresence::Perhaps,
+                None if self.knowledge.may_contain_libraries(&package.requirement.name) => LibraryPresence::Maybe,
                 None => LibraryPresence::No,
             }
         });
@@ -385,13 +385,13 @@ impl LibrarySources<'_> {
             unpackaged_libraries::may_provide_library(one, soname, &self.searched)
                 && self.presence_in_source_image(one.image.as_deref(), soname) != LibraryPresence::No
         });
-        if may && !self.seen.complete.files { LibraryPresence::Perhaps } else { LibraryPresence::No }
+        if may && !self.seen.complete.files { LibraryPresence::Maybe } else { LibraryPresence::No }
     }
 
     /// Returns whether an image from which files are copied has a library.
     fn presence_in_source_image(&self, image: Option<&str>, soname: &str) -> LibraryPresence {
         let Some(image) = image.and_then(|image| ImageReference::parse(image).ok()) else {
-            return LibraryPresence::Perhaps;
+            return LibraryPresence::Maybe;
         };
         let (name, tag) = (image.familiar_name(), image.tag().unwrap_or_default());
         if self.knowledge.plain_image(&name).is_some() {
@@ -399,7 +399,7 @@ impl LibrarySources<'_> {
         }
         let cuda = tag.split('-').next().and_then(|release| release.parse().ok());
         let cuda = cuda.filter(|_| self.knowledge.is_cuda_repository(&name));
-        cuda.map_or(LibraryPresence::Perhaps, |cuda| self.presence_in_toolkit(soname, cuda, Some(tag)))
+        cuda.map_or(LibraryPresence::Maybe, |cuda| self.presence_in_toolkit(soname, cuda, Some(tag)))
     }
 
     /// Returns whether the base image has a library; an unknown one may have any, unless all files are listed.
@@ -411,18 +411,18 @@ impl LibrarySources<'_> {
             (BaseFamily::Plain, ..) => LibraryPresence::No,
             (BaseFamily::Cuda, ObservedBase::Image(reference, _), _) => {
                 let tag = reference.tag().unwrap_or_default();
-                self.build.cuda.map_or(LibraryPresence::Perhaps, |(cuda, _)| {
+                self.build.cuda.map_or(LibraryPresence::Maybe, |(cuda, _)| {
                     match library_removal(self.seen, soname, cuda, self.knowledge) {
                         LibraryRemoval::Untouched => self.presence_in_toolkit(soname, cuda, Some(tag)),
                         LibraryRemoval::Possible => {
-                            self.presence_in_toolkit(soname, cuda, Some(tag)).min(LibraryPresence::Perhaps)
+                            self.presence_in_toolkit(soname, cuda, Some(tag)).min(LibraryPresence::Maybe)
                         }
                         LibraryRemoval::Removed => LibraryPresence::No,
                     }
                 })
             }
             (_, ObservedBase::NotSaid, Some((cuda, _))) => self.presence_in_toolkit(soname, cuda, None),
-            _ => LibraryPresence::Perhaps,
+            _ => LibraryPresence::Maybe,
         }
     }
 
@@ -448,7 +448,7 @@ impl LibrarySources<'_> {
         // Of libraries that come with every release, those of another are not in this one, where the tables have this one.
         let listed = rows().any(brings) && rows().any(|row| of_release(&row));
         let own = rows().filter(of_release).any(brings);
-        if listed && (flavour_row.is_some() || !own) { LibraryPresence::No } else { LibraryPresence::Perhaps }
+        if listed && (flavour_row.is_some() || !own) { LibraryPresence::No } else { LibraryPresence::Maybe }
     }
 }
 

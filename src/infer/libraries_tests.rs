@@ -1,4 +1,4 @@
-//! What is said of a library that a component asks for.
+//! Facts on the libraries that a component needs.
 
 use super::*;
 use crate::infer::infer_image_facts;
@@ -124,7 +124,7 @@ fn files_are_ordered_level_by_level() {
     let (one, other) = (file("libb.so.1", &["liba.so.1"]), file("libc.so.1", &[]));
     let all = [deep, one, other, app];
     assert_eq!(order(&all), ["zapp", "libc.so.1", "libb.so.1", "liba.so.1"]);
-    // Those that ask for nothing of each other stay as they were read, and so do those that go round.
+    // Files that do not need each other stay in the order in which they were read, as do cycles.
     assert_eq!(order(&[file("y", &["q"]), file("x", &["q"])]), ["y", "x"]);
     assert_eq!(order(&[file("y", &["x"]), file("x", &["y"])]), ["y", "x"]);
     assert_eq!(order(&[]), [""; 0]);

@@ -24,7 +24,7 @@ pub(super) fn may_lack_library_dependencies(
     knowledge: Knowledge,
 ) -> bool {
     let counts = is_last_install_of_name(seen, package) && is_component_version_from(facts, package, knowledge);
-    // What lies in an image tells by itself what it asks for.
+    // Files in an image show which libraries they need.
     let lacking = || row.sonames().any(|soname| is_library_removed_later(seen, package, soname, knowledge));
     seen.depth != InspectionDepth::Layers
         && library_dependency_row(package, knowledge).is_some()
@@ -98,7 +98,7 @@ fn requested_variant(package: &ObservedPackage) -> Option<WheelVariant<'_>> {
         (Some(build), _) => Some(WheelVariant::Named(build)),
         (None, IndexSelection::Default) => Some(WheelVariant::Default),
         (None, IndexSelection::Only(build)) => Some(WheelVariant::Named(build)),
-        (None, IndexSelection::Beside(_) | IndexSelection::Unknown(_)) => None,
+        (None, IndexSelection::DefaultAndExtra(_) | IndexSelection::Unknown(_)) => None,
     }
 }
 
@@ -114,19 +114,19 @@ pub(super) fn library_presence_in_dependencies(
         return Some(LibraryPresence::No);
     }
     let Some(row) = library_dependency_row(package, knowledge) else {
-        // What depends on such a wheel brings it, and completes what is there of it.
-        let asks = package.requirement.manager == PackageManager::Pip && requires_torch(package, knowledge);
-        return asks.then_some(LibraryPresence::Perhaps);
+        // A package that depends on such a wheel installs it, with any missing files.
+        let depends_on_torch = package.requirement.manager == PackageManager::Pip && requires_torch(package, knowledge);
+        return depends_on_torch.then_some(LibraryPresence::Maybe);
     };
     let stem = |name: &str| name.split(".so").next().map(str::to_owned);
     Some(if !row.needs_library(soname) {
         let another = row.sonames().any(|own| stem(own) == stem(soname));
-        if another { LibraryPresence::No } else { LibraryPresence::Perhaps }
+        if another { LibraryPresence::No } else { LibraryPresence::Maybe }
     } else if is_library_removed_later(seen, package, soname, knowledge) || lists_library_packages(seen, row, knowledge)
     {
         LibraryPresence::No
     } else if package.conditional.is_some() {
-        LibraryPresence::Perhaps
+        LibraryPresence::Maybe
     } else {
         LibraryPresence::Yes
     })
@@ -203,7 +203,7 @@ pub(super) enum LibraryPresence {
     /// It does not have it.
     No,
     /// It may have it, or has it where the loader may not search.
-    Perhaps,
+    Maybe,
     /// It has it.
     Yes,
 }
@@ -301,7 +301,7 @@ fn installs_wheel_without_library(
     if one.requirement.name == package.requirement.name {
         return Some(false);
     }
-    // What asks for a wheel of its own takes the one that goes with it.
+    // A package with its own library wheel uses the matching one.
     let own = library_dependency_row(one, knowledge).filter(|_| one.conditional.is_none());
     let another = own.into_iter().flat_map(RequiredLibrariesRow::sonames).find_map(|other| {
         let shares = library_wheels_for(one, other, knowledge).iter().any(|wheel| wheels.contains(wheel));

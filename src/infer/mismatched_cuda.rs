@@ -46,7 +46,7 @@ fn explain_other_cuda_index(
     // What the default index has of it as well may be taken from there.
     let pages = match &package.requirement.indexes {
         IndexSelection::Only(tag) => std::slice::from_ref(tag),
-        IndexSelection::Beside(tags) => tags.as_slice(),
+        IndexSelection::DefaultAndExtra(tags) => tags.as_slice(),
         IndexSelection::Default | IndexSelection::Unknown(_) => &[],
     };
     let of_index = knowledge.has_build_index(&package.requirement.name)

@@ -37,7 +37,7 @@ pub(super) fn library_removal(
     if removed.any(|package| package_contains_library(&package.name, soname, cuda, knowledge)) {
         return LibraryRemoval::Removed;
     }
-    // Libraries that packages of their own bring lie beside those of the system.
+    // Libraries with packages of their own are installed next to those of the system.
     let mut rows = knowledge.library_packages().iter();
     if rows.any(|row| row.name.starts_with(SYSTEM_LIBRARY_PREFIX) && row.sonames.contains(&soname)) {
         return LibraryRemoval::Untouched;

@@ -24,7 +24,7 @@ pub(super) fn runtime_component(
         seen.packages.iter().rev().find_map(|package| Some((package, of(package, knowledge)?)))
     };
     let of_cuda = last(package_runtime);
-    // The libraries of CUDA are there for whatever calls them.
+    // The CUDA libraries serve any program that calls them.
     let anonymous = of_cuda.is_some();
     let (package, runtime) = of_cuda.or_else(|| last(gpu_package_runtime))?;
     Some(Component { anonymous, ..component_named_after_package(facts, package, runtime, codes) })
@@ -45,7 +45,7 @@ pub(super) fn components_with_cuda_in_name(
     let mut found = Vec::new();
     for package in &seen.packages {
         let Some((cuda, row)) = cuda_of_wheel(package, knowledge) else { continue };
-        // A name may be that of a part of CUDA; a version that says its CUDA is that of a build.
+        // A name may be that of a part of CUDA; a version that contains its CUDA version is that of a build.
         let part = || {
             knowledge.may_contain_libraries(&package.requirement.name)
                 && cuda_of_wheel_version(package, knowledge).is_none()
@@ -85,7 +85,7 @@ fn gpu_package_runtime(package: &ObservedPackage, knowledge: Knowledge) -> Optio
     if let Some((cuda, row)) = cuda_of_wheel(package, knowledge) {
         return Some((Ok(cuda), Some(row)));
     }
-    // Its build string says it.
+    // Its build string contains it.
     if let Some(cuda) = package
         .variant
         .as_deref()
@@ -113,7 +113,7 @@ fn component_named_after_package(
         let by = if row.is_some() { Derivation::Row } else { Derivation::Resolution };
         Evidence::Derived { by, from: vec![package.fact], row }
     };
-    // Of what may not be there no row says anything.
+    // No row describes packages that may be absent.
     let row = row.filter(|_| package.conditional.is_none());
     let cuda = match (&package.conditional, cuda) {
         (Some(why), _) => ValueState::Unknown(why.clone()),
@@ -133,7 +133,7 @@ fn package_runtime(package: &ObservedPackage, knowledge: Knowledge) -> Option<Pa
     match (package.requirement.manager, &package.requirement.version) {
         (PackageManager::System, version) => {
             let (row, cuda) = knowledge.runtime_package(&package.requirement.name)?;
-            // Where the name says no release, the version is that of CUDA.
+            // If the name contains no release, the version is that of CUDA.
             let own = match version {
                 PackageVersion::Exact(version) => parse_cuda_release(version.as_str()),
                 PackageVersion::Range(range) => parse_cuda_release(range.as_str()),

@@ -43,7 +43,7 @@ pub(super) fn component_of_package(
     let built = built.or_else(|| conda_cpu_build(package, image.seen));
     // What a base image ships need not be what the default index has.
     let of_index = package.requirement.manager == PackageManager::Pip && image.build.fact != Some(package.fact);
-    // A build without CUDA that is there is the only one, unless somebody chose it.
+    // An installed build without CUDA is the only one, unless the user chose it.
     let only = built
         .is_none_or(|built| variant_cuda(built).is_none() && package.requirement.indexes == IndexSelection::Default);
     if framework.cpu_on.contains(&image.arch) && !local && of_index && only {
@@ -140,7 +140,7 @@ fn dedicated_index_build(package: &ObservedPackage, knowledge: Knowledge) -> Opt
     let own = !knowledge.project_indexes(&package.requirement.name).is_empty();
     let is_only_source = match &package.requirement.indexes {
         IndexSelection::Only(_) => true,
-        IndexSelection::Beside(tags) => {
+        IndexSelection::DefaultAndExtra(tags) => {
             tags.len() == 1 && knowledge.framework_build(&package.requirement.name, version).is_none()
         }
         IndexSelection::Default | IndexSelection::Unknown(_) => false,
@@ -170,7 +170,7 @@ fn component_of_recorded_build(
         return Component::new_core(name, cuda, code, codes);
     };
     let row = knowledge.framework_build(&package.requirement.name, version);
-    // What is known of a wheel says nothing of a build of conda.
+    // Data on a wheel does not apply to a conda build.
     let row = row.filter(|_| package.requirement.manager != PackageManager::Conda);
     let row = row.filter(|row| row.cuda.is_some_and(|own| own.release() == cuda.release()));
     let code = match row.and_then(|row| code_for_architecture(row, Some(version), image)) {
@@ -338,7 +338,7 @@ fn component_from_build_row(
 ) -> Component {
     let (name, knowledge) = (framework.component, image.knowledge);
     let (version, local) = (&whole.without_local(), whole.local().unwrap_or_default());
-    // A wheel that says its own CUDA is of the release, for that CUDA.
+    // A wheel whose name contains its CUDA is of the release, for that CUDA.
     let own = variant_cuda(local.split('.').next().unwrap_or(local));
     // What holds for every version need not hold for one that came later, unless the name itself says it.
     let newer = knowledge.is_newer_framework(&package.requirement.name, version)

@@ -12,7 +12,7 @@ use crate::model::package::{ObservedPackage, PackageManager};
 
 /// Infers the processor that an image is meant for; `gpu_base`: whether its base image is for NVIDIA GPUs.
 ///
-/// Builds that nobody chose state nothing. A chosen CUDA build takes precedence over all names.
+/// Default builds state nothing. A chosen CUDA build takes precedence over all names.
 pub(super) fn infer_target_processor(
     seen: &Observations,
     facts: &Facts,

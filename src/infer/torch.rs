@@ -184,7 +184,7 @@ pub(super) fn resolve_torch<'a>(
     let day = TorchContext { arch, as_of, knowledge };
     let base_has_torch = build.torch.is_some() || build.torch_bounds.is_some();
     let mut current_torch =
-        if base_has_torch || build.of_others.is_some() { ImageTorch::Base } else { ImageTorch::None };
+        if base_has_torch || build.other_vendor_torch.is_some() { ImageTorch::Base } else { ImageTorch::None };
     if seen.depth != InspectionDepth::Text {
         let of_manager = |accepts: &dyn Fn(PackageManager) -> bool| {
             seen.packages
@@ -321,7 +321,7 @@ fn apply_command<'a>(
     }
     let upgraded = requested.is_some_and(|requested| requested.requirement.upgrade)
         || seen.base_changes.installers.upgrading_dependencies.contains(&command);
-    // What comes of an index of early versions asks for one of its own kind.
+    // A version of a pre-release index requires one of the same kind.
     let reinstalled = seen.base_changes.installers.reinstalling.contains(&command)
         || requested.is_none()
             && package.requirement.prerelease.is_some()
@@ -404,10 +404,11 @@ fn explain_impossible_pin(
         return None;
     }
     let certain = requirements.iter().filter(|(other, _)| other.conditional.is_none());
-    let mut least = certain.filter_map(|(other, requirement)| Some((other, requirement.as_ref().ok()?.least)));
+    let mut minimal_ranges =
+        certain.filter_map(|(other, requirement)| Some((other, requirement.as_ref().ok()?.minimal_range)));
     // A requirement on a build of one index is one on its release.
     let is_violated = |range: &VersionRange| split_range_and_build(range).0.contains(&version) == Some(false);
-    let (other, range) = least.find(|(_, least)| is_violated(least))?;
+    let (other, range) = minimal_ranges.find(|(_, minimal)| is_violated(minimal))?;
     let other = match &other.requirement.version {
         PackageVersion::Exact(version) => format!("{} {version}", other.requirement.name),
         PackageVersion::Range(_) | PackageVersion::Unresolved(_) => other.requirement.name.to_string(),
@@ -477,7 +478,7 @@ fn uncertain_torch<'a>(
 }
 
 /// Returns the first package that may require less than the tables list, if the installed torch satisfies all the
-/// least requirements.
+/// minimal requirements.
 fn find_possibly_older_requirement<'a>(
     pins: &[(&'a ObservedPackage, Result<TorchRequirement, Cause>)],
     ranges: &[VersionRange],
@@ -485,9 +486,10 @@ fn find_possibly_older_requirement<'a>(
     build: &BaseBuild,
     day: TorchContext<'_>,
 ) -> Option<&'a ObservedPackage> {
-    let (older, _) = pins.iter().find(|(_, pin)| matches!(pin, Ok(ask) if ask.least != ask.range))?;
-    let asks = pins.iter().filter_map(|(_, pin)| Some(pin.as_ref().ok()?.least.clone()));
-    satisfies_ranges(current_torch, build, &ranges.iter().cloned().chain(asks).collect::<Vec<_>>(), day)
+    let (older, _) =
+        pins.iter().find(|(_, pin)| matches!(pin, Ok(required) if required.minimal_range != required.range))?;
+    let minimal_ranges = pins.iter().filter_map(|(_, pin)| Some(pin.as_ref().ok()?.minimal_range.clone()));
+    satisfies_ranges(current_torch, build, &ranges.iter().cloned().chain(minimal_ranges).collect::<Vec<_>>(), day)
         .then_some(*older)
 }
 
@@ -503,7 +505,9 @@ fn explain_older_requirement(package: &ObservedPackage) -> Cause {
 
 /// Whether the base image's torch for another vendor's GPUs is assumed to stay, as no release of a package is requested.
 fn keeps_other_vendor_torch(package: &ObservedPackage, current_torch: &ImageTorch<'_>, build: &BaseBuild) -> bool {
-    build.of_others.is_some() && matches!(current_torch, ImageTorch::Base) && !package.requirement.version.is_exact()
+    build.other_vendor_torch.is_some()
+        && matches!(current_torch, ImageTorch::Base)
+        && !package.requirement.version.is_exact()
 }
 
 /// Whether the installed torch satisfies ranges; for a base image of unknown version, whether every version between

@@ -41,7 +41,7 @@ enum CompanionPresence {
     No,
     Yes,
     /// Possibly; with a description of what may have installed it.
-    Perhaps(String),
+    Maybe(String),
 }
 
 /// What a package of a command requires of torch.
@@ -322,7 +322,7 @@ fn requirement_of_selected_release(
             });
         }
     };
-    if let CompanionPresence::Perhaps(who) = presence
+    if let CompanionPresence::Maybe(who) = presence
         && !matches!(companion_context.current_torch, ImageTorch::None)
         && !row.unasked
         && installed_torch_version(companion_context.current_torch)
@@ -336,7 +336,7 @@ fn requirement_of_selected_release(
     Some(Ok(match companion_context.python {
         None if !knowledge.is_built_with_torch(&package.requirement.name) => TorchRequirement::from_range(row.range),
         Some(_) => TorchRequirement::from_range(row.range),
-        // A release for an older Python asks for an older torch.
+        // A release for an older Python requires an older torch.
         None if matches!(companion_context.current_torch, ImageTorch::None) => TorchRequirement::any(),
         None => TorchRequirement::at_most(row.range),
     }))
@@ -429,7 +429,7 @@ fn earlier_install(
         return CompanionPresence::Yes;
     }
     match earlier().next() {
-        Some(one) => CompanionPresence::Perhaps(format!(
+        Some(one) => CompanionPresence::Maybe(format!(
             "the command that installs {} in only some branches",
             one.requirement.name
         )),
@@ -493,16 +493,17 @@ fn companion_presence(
             *name == *companion
                 || companion_context.day.knowledge.requires_companion(name, companion, reaches) == Some(true)
         };
-        let base_has_torch = build.torch.is_some() || build.torch_bounds.is_some() || build.of_others.is_some();
+        let base_has_torch =
+            build.torch.is_some() || build.torch_bounds.is_some() || build.other_vendor_torch.is_some();
         if base_has_torch || build.packages.iter().any(of_base) {
             return CompanionPresence::Yes;
         }
         if !matches!(build.family, BaseFamily::Plain | BaseFamily::Cuda) {
-            return CompanionPresence::Perhaps("the base image".to_owned());
+            return CompanionPresence::Maybe("the base image".to_owned());
         }
     }
     if let Some((one, _)) = brings.iter().find(|(_, brings)| *brings != CompanionDependency::No) {
-        return CompanionPresence::Perhaps(one.requirement.name.to_string());
+        return CompanionPresence::Maybe(one.requirement.name.to_string());
     }
     if earlier != CompanionPresence::No {
         return earlier;
@@ -514,7 +515,7 @@ fn companion_presence(
         .iter()
         .any(|command| *command < package.command && is_kept(*command))
     {
-        return CompanionPresence::Perhaps("an earlier command".to_owned());
+        return CompanionPresence::Maybe("an earlier command".to_owned());
     }
     CompanionPresence::No
 }
@@ -524,7 +525,7 @@ fn companion_presence(
 enum CompanionDependency {
     No,
     Yes,
-    Perhaps,
+    Maybe,
 }
 
 /// Returns whether installing a package also installs a companion.
@@ -542,7 +543,7 @@ fn companion_dependency(
         || knowledge.is_built_with_torch(&one.requirement.name)
         || knowledge.is_library_free(&one.requirement.name, reaches)
         || knowledge.library_packages().iter().any(|row| row.name == one.requirement.name);
-    if known { CompanionDependency::No } else { CompanionDependency::Perhaps }
+    if known { CompanionDependency::No } else { CompanionDependency::Maybe }
 }
 
 /// Explains why it is unknown whether a companion is already installed.

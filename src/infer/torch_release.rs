@@ -66,7 +66,7 @@ pub(super) fn torch_as_specified<'a>(package: &'a ObservedPackage, day: TorchCon
         // `cu117.with.pypi.cudnn` is a build for CUDA 11.7.
         (Some(local), _, Some(variant)) if local.split('.').next() == Some(variant) => Ok(Some(variant.clone())),
         (Some(local), _, _) => Ok(Some(local)),
-        (None, IndexSelection::Beside(tags), _) => {
+        (None, IndexSelection::DefaultAndExtra(tags), _) => {
             Ok(row.map_or_else(|| package.variant.clone(), |row| highest_build(row, tags, day)))
         }
         // The folder of a URL names the build.
@@ -119,7 +119,7 @@ fn any_release_in_range<'a>(
     let (range, tag) = split_range_and_build(range);
     let install = TorchInstall::unknown(package, why);
     if package.conditional.is_some()
-        || matches!(package.requirement.indexes, IndexSelection::Unknown(_) | IndexSelection::Beside(_))
+        || matches!(package.requirement.indexes, IndexSelection::Unknown(_) | IndexSelection::DefaultAndExtra(_))
     {
         return install;
     }
@@ -216,7 +216,7 @@ pub(super) fn newest_torch<'a>(
             let variant = match &package.requirement.indexes {
                 IndexSelection::Only(tag) => Ok(Some(tag.clone())),
                 IndexSelection::Default => Ok(None),
-                IndexSelection::Beside(_) | IndexSelection::Unknown(_) => Err(why.clone()),
+                IndexSelection::DefaultAndExtra(_) | IndexSelection::Unknown(_) => Err(why.clone()),
             };
             return TorchInstall {
                 variant,
@@ -229,7 +229,7 @@ pub(super) fn newest_torch<'a>(
     };
     let variant = match &package.requirement.indexes {
         IndexSelection::Only(tag) => Some(tag.clone()),
-        IndexSelection::Beside(tags) => highest_build(row, tags, day),
+        IndexSelection::DefaultAndExtra(tags) => highest_build(row, tags, day),
         IndexSelection::Default | IndexSelection::Unknown(_) => None,
     };
     let newest = day.knowledge.served_torch_releases().filter(fitting).count() > 1;
@@ -377,7 +377,7 @@ pub(super) struct TorchRequirement {
     /// PEP 440 version specifiers; empty if any version is accepted.
     pub(super) range: &'static VersionRange,
     /// The range that is required in any case; differs from `range` if that may be the one of a newer release.
-    pub(super) least: &'static VersionRange,
+    pub(super) minimal_range: &'static VersionRange,
 }
 
 impl TorchRequirement {
@@ -388,12 +388,12 @@ impl TorchRequirement {
 
     /// Creates a requirement of exactly a range.
     pub(super) const fn from_range(range: &'static VersionRange) -> Self {
-        Self { range, least: range }
+        Self { range, minimal_range: range }
     }
 
     /// Creates a requirement of a range or of less.
     pub(super) fn at_most(range: &'static VersionRange) -> Self {
-        Self { range, least: &ANY_VERSION }
+        Self { range, minimal_range: &ANY_VERSION }
     }
 }
 
@@ -417,7 +417,7 @@ pub(super) fn listed_torch_requirement(
     let listed = || rows().filter(|row| row.version.is_some());
     rows().next()?;
     let any = rows().find(|row| row.version.is_none());
-    // One of which the metadata ask for none.
+    // A release whose metadata requires no torch.
     let whole = |row: &'static RequiresDistRow| (!row.unasked).then(|| TorchRequirement::from_range(row.range));
     let ask = match &package.requirement.version {
         PackageVersion::Exact(version) => {
@@ -459,7 +459,7 @@ fn requirement_of_range(row: &'static RequiresDistRow, range: &VersionRange, pyt
     if !range.is_bounded_above() {
         let Some(python) = python else {
             let oldest = row.on_python.first().map_or(row.range, |(_, range)| *range);
-            return TorchRequirement { range: row.range, least: oldest };
+            return TorchRequirement { range: row.range, minimal_range: oldest };
         };
         let python = ExactVersion::from(python);
         let not_before =
@@ -523,7 +523,7 @@ pub(super) enum TorchBuilder<'a> {
     Wheel,
     /// The build of a conda channel.
     Channel(&'a str),
-    /// Whoever built the wheel at a URL that was not read.
+    /// The unknown builder of the wheel at a URL that was not read.
     Unread(&'a Cause),
     /// Unknown.
     Unknown,

@@ -165,7 +165,7 @@ fn are_equivalent(within: &[&'static FrameworkBuildRow], knowledge: Knowledge) -
 
 /// Returns the newest release on the date, if an installer takes it and no installed one is acceptable.
 ///
-/// Of an image that somebody describes or that was read, a range says what is there and not what was taken.
+/// In an image description or an inspected image, a range describes the installed version, not a selection.
 fn newest_available_release(
     package: &ObservedPackage,
     seen: &Observations,
@@ -173,7 +173,7 @@ fn newest_available_release(
     install_context: InstallContext<'_>,
 ) -> Option<&'static FrameworkBuildRow> {
     let InstallContext { build, arch, as_of, knowledge } = install_context;
-    let untouched = matches!(build.family, BaseFamily::Plain | BaseFamily::Cuda) && build.of_others.is_none();
+    let untouched = matches!(build.family, BaseFamily::Plain | BaseFamily::Cuda) && build.other_vendor_torch.is_none();
     let of_index =
         matches!(package.requirement.indexes, IndexSelection::Default) && package.requirement.prerelease.is_none();
     if seen.depth != InspectionDepth::Text

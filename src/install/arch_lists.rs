@@ -286,7 +286,7 @@ mod tests {
     use crate::knowledge::Knowledge;
     use crate::shell::script_commands;
 
-    /// `name: entries` of every list, with a `+` where PTX is asked for, a `?` where that cannot be told, and a `!` where
+    /// `name: entries` of every list, with a `+` where PTX is requested, a `?` where that is unknown, and a `!` where
     /// the compiler is another.
     fn format_lists(text: &str, folder: &str) -> Vec<String> {
         let lookup = |name: &str| match name {

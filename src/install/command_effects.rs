@@ -33,7 +33,7 @@ pub fn read_installs_in_context(command: &Command, context: CommandContext<'_>) 
     };
     let mut found = InstallEffects::default();
     let mut words = command.words.as_slice();
-    let mut handed: Option<Result<Vec<OpenedFile>, Cause>> = None;
+    let mut xargs_arguments: Option<Result<Vec<OpenedFile>, Cause>> = None;
     for _ in 0..8 {
         let Some(program) = words.first().and_then(Word::known) else { break };
         let program = program.rsplit('/').next().unwrap_or(program);
@@ -41,7 +41,7 @@ pub fn read_installs_in_context(command: &Command, context: CommandContext<'_>) 
         match installer_invocation(program, words) {
             Some(InstallerInvocation::Inside(skip)) => {
                 if program == "xargs" {
-                    handed = Some(standard_streams::xargs_arguments(words, command, &context));
+                    xargs_arguments = Some(standard_streams::xargs_arguments(words, command, &context));
                 }
                 if matches!(program, "uv" | "pixi") {
                     // What a project needs is installed before its program runs.
@@ -57,8 +57,8 @@ pub fn read_installs_in_context(command: &Command, context: CommandContext<'_>) 
                 continue;
             }
             Some(InstallerInvocation::Pip(skip, uv)) => {
-                let handed = handed.take();
-                pip::read_arguments(after(skip), uv, handed, command, &context, &variable, &mut found);
+                let xargs_arguments = xargs_arguments.take();
+                pip::read_arguments(after(skip), uv, xargs_arguments, command, &context, &variable, &mut found);
             }
             Some(InstallerInvocation::Once(skip)) => {
                 project_tools::read_single_run(after(skip), command, context.knowledge, &mut found);
@@ -75,7 +75,7 @@ pub fn read_installs_in_context(command: &Command, context: CommandContext<'_>) 
             Some(InstallerInvocation::CondaLock) => conda::read_conda_lock(after(1), command, &context, &mut found),
             Some(InstallerInvocation::System) => {
                 let mut arguments = after(1).to_vec();
-                match (handed.take(), words.first()) {
+                match (xargs_arguments.take(), words.first()) {
                     (Some(Ok(texts)), Some(word)) => {
                         let names = texts.iter().flat_map(|opened| opened.text.text().split_whitespace());
                         arguments.extend(names.map(|name| word.with_text(name)));
@@ -92,7 +92,7 @@ pub fn read_installs_in_context(command: &Command, context: CommandContext<'_>) 
                 framework_archive::read_downloads(words, command, context.knowledge, &mut found);
             }
         }
-        if handed.is_some() && (!found.packages.is_empty() || !found.removed.is_empty()) {
+        if xargs_arguments.is_some() && (!found.packages.is_empty() || !found.removed.is_empty()) {
             let value = ExpandedText::unresolved(Vec::new(), Cause::MoreArguments);
             found.unresolved.push((value, command.span));
         }

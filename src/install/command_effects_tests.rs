@@ -33,7 +33,7 @@ fn installed_packages(run: &str) -> Vec<String> {
         };
         let variant = one.variant.as_ref().map_or_else(String::new, |one| format!(" {} {:?}", one.tag, one.from));
         let extra = match &one.requirement.indexes {
-            IndexSelection::Beside(tags) if one.variant.is_none() => format!(" ({})", tags.join(" ")),
+            IndexSelection::DefaultAndExtra(tags) if one.variant.is_none() => format!(" ({})", tags.join(" ")),
             IndexSelection::Unknown(_) => " (?)".to_owned(),
             _ => String::new(),
         };
@@ -175,7 +175,7 @@ fn system_package_commands() {
         ("rpm -Uvh --nodeps cuda-compat-12-4-550.54.14-1.x86_64.rpm", vec!["cuda-compat-12-4 ==550.54.14-1"]),
         ("dnf install -y https://a.b/c/cuda-cudart-11-8-11.8.89-1.x86_64.rpm", vec!["cuda-cudart-11-8 ==11.8.89-1"]),
         ("apt-get install -y libnvidia-compute-$NOPE", vec!["libnvidia-compute-$NOPE ?"]),
-        // These install nothing, or nothing that is told.
+        // These install nothing, or nothing that is reported.
         ("dnf -y module enable nvidia-driver:550", vec![]),
         ("dnf -y module install nvidia-driver:550/src", vec![]),
         ("dnf -y module reset nvidia-driver && dnf info cuda-drivers", vec![]),

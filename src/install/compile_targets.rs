@@ -613,7 +613,7 @@ mod tests {
             ("pip install torch-scatter", "/", vec!["torch-scatter: 80 90 | 90"]),
             ("FORCE_CUDA=1 MMCV_WITH_OPS=1 pip install mmcv-full==1.7.2", "/", vec!["mmcv-full: 80 90 | 90"]),
             ("FORCE_CUDA=1 pip install -e .", "/src/mmcv", vec!["mmcv: 80 90 | 90"]),
-            // Where the machine that builds shows no GPU, it compiles none without being told to.
+            // On a build machine without a GPU, it compiles GPU code only on request.
             ("MMCV_WITH_OPS=1 pip install mmcv==2.1.0", "/", vec![]),
             ("FORCE_CUDA=0 pip install mmcv==2.1.0", "/", vec![]),
             ("FORCE_CUDA=1 pip install mmcv==2.1.0 -f https://mirror.example/mmcv", "/", vec![]),
@@ -647,7 +647,7 @@ mod tests {
                 "/",
                 vec!["GGML_CUDA, whose value is unknown, decides whether it is compiled"],
             ),
-            // The build is told to do without GPUs, or nobody told it to do with.
+            // GPU support is disabled, or not enabled.
             ("cmake -B b -DCMAKE_CUDA_ARCHITECTURES='75-real;80-real' -DGGML_CUDA=OFF", "/", vec![]),
             (
                 "cmake -DWITH_CUDA=OFF -DCMAKE_CUDA_ARCHITECTURES=75 ..; cmake -DUSE_GPU=0 -DCUDA_ARCH_BIN=7.5 .",
@@ -704,7 +704,7 @@ mod nvcc_tests {
     use crate::knowledge::Knowledge;
     use crate::shell::script_commands;
 
-    /// Machine code and PTX of the last command, or why they cannot be told.
+    /// Machine code and PTX of the last command, or why they are unknown.
     fn last_command_code(text: &str) -> String {
         let lookup = |_: &str| VariableLookup::Unset;
         let open = |folder: &str, path: &str| match (folder, path) {
@@ -795,7 +795,7 @@ mod nvcc_tests {
 mod torch_arch_list_tests {
     use super::*;
 
-    /// `cubins | PTX`, or why nothing is told.
+    /// `cubins | PTX`, or why they are unknown.
     fn format_targets(list: &str, torch: Option<&str>) -> String {
         let mut found = CompiledCode::default();
         if read_torch_arch_list(list, torch, Knowledge::built_in(), &mut found).is_none() {

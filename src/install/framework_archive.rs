@@ -74,7 +74,7 @@ pub fn unpacked_archive(command: &Command, effect: &FileEffect, knowledge: Knowl
 /// Returns the package in the archive whose URL a word of a download command contains.
 fn downloaded_package(word: &Word, knowledge: Knowledge) -> Option<PackageInstall> {
     let text = word.known().unwrap_or(&word.raw);
-    // Behind a variable, the name of the file tells the build, and its folders whether the project serves it.
+    // After a variable, the file name determines the build, and its folders whether the project serves it.
     if let Some(path) = known_file_path(&word.raw)
         && let Some(found) = parse_archive(&format!("file://{path}"), word.span, knowledge)
     {

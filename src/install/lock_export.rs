@@ -151,7 +151,7 @@ fn compiled_requirements(words: &[Word], context: &CommandContext<'_>) -> Result
     }
     let named = option_word(words, &["-o", "--output", "--output-file"]).and_then(Word::known).map(str::to_owned);
     let out = named.or_else(|| inline_value(words, &["--output", "--output-file"])?.known_text().map(str::to_owned));
-    // What is there already stays, where nothing asks for newer versions.
+    // Present pins stay unless the command upgrades them.
     let there = out.filter(|_| !upgrades).and_then(|out| (context.open)("", &out).ok());
     let usual = ["requirements.in", "pyproject.toml"];
     if sources.is_empty() {
@@ -233,7 +233,7 @@ fn requirement_line(package: &PackageInstall, knowledge: Knowledge) -> Result<St
         }
         PackageVersion::Unresolved(_) => String::new(),
     };
-    // Nobody knows the release of the kernel, and so not whether it holds.
+    // The kernel release is unknown, and so is the result of the marker.
     let marker = if package.conditional { " ; platform_release == \"\"" } else { "" };
     Ok(format!("{}{extras}{version}{marker}", package.requirement.name))
 }

@@ -195,11 +195,13 @@ fn package_markers(package: &TomlTable, installed: &dyn Fn(&str) -> bool) -> Vec
 
 /// Replaces comparisons of `extra` in a marker by constant ones, according to the selected extras.
 fn resolve_extras_in_marker(marker: &str, selection: &DependencySelection) -> String {
-    ['"', '\''].into_iter().fold(marker.to_owned(), |marker, quote| resolve_quoted_extras(&marker, quote, selection))
+    ['"', '\'']
+        .into_iter()
+        .fold(marker.to_owned(), |marker, quote| resolve_extra_comparisons(&marker, quote, selection))
 }
 
 /// Replaces comparisons of `extra` with values in one kind of quotes.
-fn resolve_quoted_extras(marker: &str, quote: char, selection: &DependencySelection) -> String {
+fn resolve_extra_comparisons(marker: &str, quote: char, selection: &DependencySelection) -> String {
     replace_extra_comparisons(marker, quote, |extra| Some(selection.includes_extra(extra)))
 }
 
@@ -625,7 +627,7 @@ mod marker_tests {
                 "{marker} {requires:?}"
             );
         }
-        // The Python that is there decides, whatever the lock file is for.
+        // The installed Python decides, not the one of the lock file.
         assert_eq!(
             evaluate_lock_marker("python_version >= '3.10'", known, Some(&">=3.10".into()), Knowledge::built_in()),
             Some(false)

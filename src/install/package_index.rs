@@ -39,7 +39,7 @@ pub(super) struct IndexAddress {
     /// Whether it serves all builds of every version.
     every: bool,
     /// The kind of pre-release that it serves.
-    early: Option<PrereleaseKind>,
+    prerelease_kind: Option<PrereleaseKind>,
     /// Whether it is the default index or a mirror of that.
     usual: bool,
     /// The local folder that it refers to; `None` if it is on the network.
@@ -53,12 +53,12 @@ pub(super) struct IndexAddress {
 impl IndexAddress {
     /// Creates an index address from a known URL or path.
     pub(super) fn new(url: &str, span: Span, source: Option<SourceId>) -> Self {
-        let (tag, every, early) = (tag_of_url(url), serves_every_build(url), prerelease_kind_of_url(url));
+        let (tag, every, prerelease_kind) = (tag_of_url(url), serves_every_build(url), prerelease_kind_of_url(url));
         Self {
             unknown_cause: None,
             tag,
             every,
-            early,
+            prerelease_kind,
             usual: is_default_index(url),
             folder: local_folder(url),
             url: url.to_owned(),
@@ -81,14 +81,14 @@ impl IndexAddress {
     /// Returns the address as an index of a distribution with its own wheel folders, without the layout of torch's
     /// index.
     fn with_tag_folders(&self, folders: &[&str]) -> Self {
-        Self { tag: tag_below_folder(&self.url, folders), every: false, early: None, ..self.clone() }
+        Self { tag: tag_below_folder(&self.url, folders), every: false, prerelease_kind: None, ..self.clone() }
     }
 
     /// Whether the index may serve a version.
     fn may_serve(&self, version: &PackageVersion) -> bool {
         match version {
-            PackageVersion::Exact(version) if version.is_prerelease() => self.early.is_some(),
-            PackageVersion::Exact(_) => self.early != Some(PrereleaseKind::Nightly),
+            PackageVersion::Exact(version) if version.is_prerelease() => self.prerelease_kind.is_some(),
+            PackageVersion::Exact(_) => self.prerelease_kind != Some(PrereleaseKind::Nightly),
             PackageVersion::Range(_) | PackageVersion::Unresolved(_) => true,
         }
     }
@@ -120,9 +120,9 @@ pub(super) struct IndexOptions {
     /// Whether the first index that has a distribution is used, as by uv; pip uses the best version of all.
     pub(super) first_index: bool,
     /// Whether pre-releases are allowed.
-    pub(super) early: bool,
+    pub(super) allow_prereleases: bool,
     /// Options on installed versions and dependencies.
-    pub(super) ways: ResolutionOptions,
+    pub(super) resolution: ResolutionOptions,
 }
 
 /// Options on versions that are already installed, and on dependencies.
@@ -176,16 +176,16 @@ impl IndexOptions {
         if uv {
             let backend = || raw_variable("UV_TORCH_BACKEND").map(|tag| (resolve_address(&tag, ""), command.span));
             self.backend = self.backend.take().or_else(backend);
-            self.early |= variable("UV_PRERELEASE").is_some_and(|strategy| strategy == "allow");
+            self.allow_prereleases |= variable("UV_PRERELEASE").is_some_and(|strategy| strategy == "allow");
             let strategy = variable("UV_INDEX_STRATEGY");
             self.first_index &= strategy.is_none_or(|strategy| strategy == "first-index");
         } else {
-            self.early |= variable("PIP_PRE").is_some_and(|value| is_true(&value));
+            self.allow_prereleases |= variable("PIP_PRE").is_some_and(|value| is_true(&value));
             let is_set = |name: &str| variable(name).is_some_and(|value| is_true(&value));
-            self.ways.no_deps |= is_set("PIP_NO_DEPS");
-            self.ways.upgrade |= is_set("PIP_UPGRADE");
-            self.ways.reinstall |= is_set("PIP_FORCE_REINSTALL") || is_set("PIP_IGNORE_INSTALLED");
-            self.ways.eager |= variable("PIP_UPGRADE_STRATEGY").as_deref() == Some("eager");
+            self.resolution.no_deps |= is_set("PIP_NO_DEPS");
+            self.resolution.upgrade |= is_set("PIP_UPGRADE");
+            self.resolution.reinstall |= is_set("PIP_FORCE_REINSTALL") || is_set("PIP_IGNORE_INSTALLED");
+            self.resolution.eager |= variable("PIP_UPGRADE_STRATEGY").as_deref() == Some("eager");
         }
         if uv {
             read_uv_config(command, context, self);
@@ -237,7 +237,7 @@ impl IndexOptions {
                     "index-url" | "index_url" if index_open => self.index = Some(address),
                     "extra-index-url" | "extra_index_url" if extra_open => self.extra.push(address),
                     "find-links" | "find_links" if links_open => self.links.push(address),
-                    "pre" => self.early |= is_true(url),
+                    "pre" => self.allow_prereleases |= is_true(url),
                     "no-index" | "no_index" if is_true(url) => self.sources = SearchSources::Links,
                     _ => {}
                 }
@@ -262,13 +262,13 @@ impl IndexOptions {
     /// Whether only the default index is used.
     pub(super) fn is_default(&self) -> bool {
         let named = self.index.is_some() || !self.extra.is_empty() || !self.links.is_empty() || self.backend.is_some();
-        !named && !self.early && self.sources == SearchSources::Indexes
+        !named && !self.allow_prereleases && self.sources == SearchSources::Indexes
     }
 
     /// Sets the builds that a package is chosen from.
     pub(super) fn choose_builds(&self, package: &mut PackageInstall, knowledge: Knowledge) {
-        package.requirement.upgrade |= self.ways.upgrade || self.ways.reinstall;
-        package.requirement.no_deps |= self.ways.no_deps;
+        package.requirement.upgrade |= self.resolution.upgrade || self.resolution.reinstall;
+        package.requirement.no_deps |= self.resolution.no_deps;
         let without = self.without_project_pages(&package.requirement.name, knowledge);
         if let Some(indexes) = without {
             return indexes.choose_builds(package, knowledge);
@@ -286,7 +286,7 @@ impl IndexOptions {
             }
             package.requirement.prerelease =
                 package.requirement.prerelease.take().or_else(|| self.prerelease_cause(package));
-            // What a package of another family brings along is chosen from the same indexes.
+            // The dependencies of other packages are chosen from the same indexes.
             if !knowledge.has_build_index(&package.requirement.name) {
                 package.variant = None;
             }
@@ -330,12 +330,13 @@ impl IndexOptions {
             return None;
         }
         let torch = knowledge.has_variants(name);
-        let silent = |address: &&IndexAddress| address.tag.is_none() && address.early.is_none();
+        let silent = |address: &&IndexAddress| address.tag.is_none() && address.prerelease_kind.is_none();
         let page = |address: &&IndexAddress| {
             address.folder.is_none() && address.unknown_cause.is_none() && !address.every && !address.usual
         };
-        let of_others = |address: &&IndexAddress| torch && silent(address) && knowledge.is_project_page(&address.url);
-        let mut pages = self.links.iter().filter(page).filter(|address| !of_others(address));
+        let other_project =
+            |address: &&IndexAddress| torch && silent(address) && knowledge.is_project_page(&address.url);
+        let mut pages = self.links.iter().filter(page).filter(|address| !other_project(address));
         let page = pages.find(|address| silent(address) || (torch && is_torch_extension_page(&address.url)))?;
         Some(&page.url)
     }
@@ -395,29 +396,30 @@ impl IndexOptions {
             let from = if extra.is_empty() { VariantSource::IndexUrl } else { VariantSource::ExtraIndex };
             let pinned = package.requirement.version.is_exact();
             package.requirement.prerelease = address
-                .early
+                .prerelease_kind
                 .filter(|_| !pinned)
-                .map(|early| Cause::IndexHasEarly { kind: early.plural_name().to_owned() });
+                .map(|kind| Cause::IndexHasPrereleases { kind: kind.plural_name().to_owned() });
             return restrict_to_index(package, tag, from, address.span, address.source);
         }
         if self.first_index && usual.is_some() {
             return;
         }
         let mut candidates: Vec<&IndexAddress> = extra.iter().chain(&links).chain(index.filter(counts)).collect();
-        if let Some(early) =
+        if let Some(kind) =
             candidates.iter().find_map(|address| self.newer_prerelease(address, &package.requirement.version))
         {
             package.requirement.indexes =
-                IndexSelection::Unknown(Cause::NewerInExtraIndex { kind: early.plural_name().to_owned() });
+                IndexSelection::Unknown(Cause::NewerInExtraIndex { kind: kind.plural_name().to_owned() });
             return;
         }
         candidates.retain(|address| {
-            address.early != Some(PrereleaseKind::Nightly) || is_exact_prerelease(&package.requirement.version)
+            address.prerelease_kind != Some(PrereleaseKind::Nightly)
+                || is_exact_prerelease(&package.requirement.version)
         });
         candidates.sort_by(|a, b| b.tag.cmp(&a.tag));
         let Some(best) = candidates.first() else { return };
         package.requirement.indexes =
-            IndexSelection::Beside(candidates.iter().filter_map(|address| address.tag.clone()).collect());
+            IndexSelection::DefaultAndExtra(candidates.iter().filter_map(|address| address.tag.clone()).collect());
         if let (PackageVersion::Exact(_), Some(tag)) = (&package.requirement.version, &best.tag) {
             let from = if extra.is_empty() { VariantSource::FindLinks } else { VariantSource::ExtraIndex };
             package.variant = Some(BuildVariant { tag: tag.clone(), from, span: best.span, source: best.source });
@@ -444,20 +446,20 @@ impl IndexOptions {
 
     /// Returns the kind of pre-release of an extra index that may be newer than every release of the default index.
     fn newer_prerelease(&self, address: &IndexAddress, version: &PackageVersion) -> Option<PrereleaseKind> {
-        let early = address.early?;
+        let kind = address.prerelease_kind?;
         let allowed = match version {
             PackageVersion::Exact(_) => return None,
-            PackageVersion::Range(range) => self.early || range.names_prerelease(),
-            PackageVersion::Unresolved(_) => self.early,
+            PackageVersion::Range(range) => self.allow_prereleases || range.names_prerelease(),
+            PackageVersion::Unresolved(_) => self.allow_prereleases,
         };
         // A candidate is written as the release that it may become, which no option has to allow.
-        (allowed || early == PrereleaseKind::Candidate).then_some(early)
+        (allowed || kind == PrereleaseKind::Candidate).then_some(kind)
     }
 
     /// Returns why a package of the default index may be a pre-release.
     fn prerelease_cause(&self, package: &PackageInstall) -> Option<Cause> {
         let open = !package.requirement.version.is_exact() && package.requirement.indexes == IndexSelection::Default;
-        (open && self.early).then_some(Cause::PreReleasesAllowed)
+        (open && self.allow_prereleases).then_some(Cause::PreReleasesAllowed)
     }
 }
 
@@ -665,7 +667,7 @@ fn add_settings(table: &TomlTable, settings: &UvConfigFile, command: &Command, i
         indexes.backend = Some((Ok(backend.to_owned()), command.span));
     }
     indexes.first_index &= text_at(table, &["index-strategy"]).is_none_or(|strategy| strategy == "first-index");
-    indexes.early |= text_at(table, &["prerelease"]) == Some("allow");
+    indexes.allow_prereleases |= text_at(table, &["prerelease"]) == Some("allow");
     if is(table, "no-index") {
         indexes.sources = SearchSources::Links;
     }
@@ -684,17 +686,19 @@ pub(super) fn apply_index_option(
         "--extra-index-url" | "--index" => indexes.extra.extend(value().map(address)),
         "-f" | "--find-links" => indexes.links.extend(value().map(address)),
         "--torch-backend" => indexes.backend = value(),
-        "--pre" => indexes.early = true,
-        "--no-deps" | "--no-dependencies" => indexes.ways.no_deps = true,
-        "--prerelease" => indexes.early |= value().is_some_and(|(strategy, _)| strategy.as_deref() == Ok("allow")),
+        "--pre" => indexes.allow_prereleases = true,
+        "--no-deps" | "--no-dependencies" => indexes.resolution.no_deps = true,
+        "--prerelease" => {
+            indexes.allow_prereleases |= value().is_some_and(|(strategy, _)| strategy.as_deref() == Ok("allow"))
+        }
         "--index-strategy" => {
             indexes.first_index &= value().is_none_or(|(strategy, _)| strategy.as_deref() == Ok("first-index"));
         }
-        "-U" | "--upgrade" => indexes.ways.upgrade = true,
+        "-U" | "--upgrade" => indexes.resolution.upgrade = true,
         "--upgrade-strategy" => {
-            indexes.ways.eager |= value().is_some_and(|(strategy, _)| strategy.as_deref() == Ok("eager"));
+            indexes.resolution.eager |= value().is_some_and(|(strategy, _)| strategy.as_deref() == Ok("eager"));
         }
-        "--force-reinstall" | "-I" | "--ignore-installed" | "--reinstall" => indexes.ways.reinstall = true,
+        "--force-reinstall" | "-I" | "--ignore-installed" | "--reinstall" => indexes.resolution.reinstall = true,
         _ => return false,
     }
     true

@@ -82,7 +82,7 @@ const OPTIONS_WITH_VALUE: &[&str] = &[
 pub(super) fn read_arguments(
     words: &[Word],
     uv: bool,
-    handed: Option<Result<Vec<OpenedFile>, Cause>>,
+    xargs_arguments: Option<Result<Vec<OpenedFile>, Cause>>,
     command: &Command,
     context: &CommandContext<'_>,
     variable: &dyn Fn(&str) -> Option<String>,
@@ -114,7 +114,7 @@ pub(super) fn read_arguments(
     let verb = if gathers { "install" } else { verb };
     let mut indexes = IndexOptions { first_index: uv, ..IndexOptions::default() };
     let mut fed = GeneratedRequirements::default();
-    match handed {
+    match xargs_arguments {
         Some(Ok(texts)) if verb == "install" => fed.texts.extend(texts.into_iter().map(|text| (text, false))),
         Some(Err(why)) => add_unknown_words(why, command.span, found),
         Some(Ok(_)) | None => {}
@@ -141,9 +141,9 @@ pub(super) fn read_arguments(
             }
         }
     }
-    let ways = indexes.ways;
-    found.reinstalls |= ways.reinstall && !gathers;
-    found.upgrades_dependencies |= !gathers && (ways.reinstall || ways.upgrade && (uv || ways.eager));
+    let resolution = indexes.resolution;
+    found.reinstalls |= resolution.reinstall && !gathers;
+    found.upgrades_dependencies |= !gathers && (resolution.reinstall || resolution.upgrade && (uv || resolution.eager));
     found.default_index_only = indexes.is_default();
     if verb == "install" {
         found.folders = indexes.link_folders();
@@ -166,7 +166,7 @@ pub(super) fn read_arguments(
         package.conditional |= command.conditional;
         indexes.choose_builds(package, context.knowledge);
     }
-    if gathers || indexes.ways.no_deps {
+    if gathers || indexes.resolution.no_deps {
         found.sources.clear();
     }
     if gathers {
@@ -336,8 +336,8 @@ fn read_words(
                 let package = value(inline).and_then(|(text, span)| parse_requirement(&text, span, context.knowledge));
                 let concerns = package.is_some_and(|one| context.knowledge.has_variants(&one.requirement.name));
                 let reinstalls = name == "--reinstall-package";
-                indexes.ways.upgrade |= concerns && !reinstalls;
-                indexes.ways.reinstall |= concerns && reinstalls;
+                indexes.resolution.upgrade |= concerns && !reinstalls;
+                indexes.resolution.reinstall |= concerns && reinstalls;
             }
             "--extra" | "--group" => extras.extend(value(inline).map(|(name, _)| PackageName::python(&name))),
             "--all-extras" => extras.push(PackageName::python("*")),

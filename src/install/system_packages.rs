@@ -255,7 +255,7 @@ const RPM_SUFFIX: &str = ".rpm";
 /// Profile of a module that contains only sources.
 const SOURCE_PROFILE: &str = "src";
 
-/// A package that a system package manager is asked to install or remove.
+/// A package that a command installs or removes with a system package manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SystemPackageSpec {
     /// The package name.
@@ -502,7 +502,7 @@ mod tests {
             ("https://a.b/x/cuda-compat-12-4-550.54.14-1.x86_64.rpm?c=1", "cuda-compat-12-4 550.54.14-1"),
             ("cuda-cudart-11-8-11.8.89-1.x86_64.rpm", "cuda-cudart-11-8 11.8.89-1"),
             ("cuda-keyring_1.1-1_all.deb", "cuda-keyring 1.1-1"),
-            // These tell nothing.
+            // These give no information.
             ("nvidia.deb", "nothing"),
             ("cuda-12-4.rpm", "nothing"),
             ("libnvidia-compute-*.deb", "nothing"),

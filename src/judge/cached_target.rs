@@ -47,10 +47,12 @@ mod tests {
             notes: Vec::new(),
             of_platform,
         };
-        let early = CachedTargetObservations::new(Some(target(false)));
-        assert!(early.is_cached() && !early.clone().is_cached() && early.clone().take().is_none());
-        assert_eq!(early.take().and_then(|target| target.stage).as_deref(), Some("a"));
-        assert!(!early.is_cached() && early.take().is_none());
+        let cached_target = CachedTargetObservations::new(Some(target(false)));
+        assert!(
+            cached_target.is_cached() && !cached_target.clone().is_cached() && cached_target.clone().take().is_none()
+        );
+        assert_eq!(cached_target.take().and_then(|target| target.stage).as_deref(), Some("a"));
+        assert!(!cached_target.is_cached() && cached_target.take().is_none());
         assert!(
             CachedTargetObservations::new(Some(target(true))).take().is_none()
                 && CachedTargetObservations::new(None).take().is_none()

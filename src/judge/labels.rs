@@ -114,7 +114,7 @@ fn quote_value(text: &str) -> String {
 /// Returns what is unknown, with the article that a sentence needs.
 fn unknown_fact_noun(key: FactKey, of: &str) -> String {
     match key {
-        // Whoever does not know one variable of the base image knows none of them.
+        // If one variable of the base image is unknown, all are.
         FactKey::Env => "the environment variables".to_owned(),
         FactKey::Package | FactKey::Dependency | FactKey::File | FactKey::Compat => fact_noun(key, of),
         FactKey::Requirements => format!("the {}", fact_noun(key, of)),

@@ -41,12 +41,12 @@ pub(super) fn observe_platform<'a>(
     summary: &mut DockerfileSummary,
 ) -> Option<Cow<'a, Observations>> {
     match content {
-        SubjectContent::Dockerfile { source, dockerfile, options, files, bases, early } => {
+        SubjectContent::Dockerfile { source, dockerfile, options, files, bases, cached_target } => {
             let read = || {
                 extract::observe_dockerfile_on_base(*source, dockerfile, &options.for_platform(platform), files, bases)
                     .ok()
             };
-            let target = early.take().or_else(read)?;
+            let target = cached_target.take().or_else(read)?;
             let alike = !target.of_platform && bases.is_empty();
             *summary = DockerfileSummary {
                 stage: target.stage,
@@ -146,7 +146,7 @@ pub fn platform_note(content: &SubjectContent, requested: &str) -> Option<String
 mod tests {
     use super::*;
 
-    /// Two manifests of an index of three, and what is said of each platform that may be asked for.
+    /// Two manifests of an index of three, and the note for each platform that may be requested.
     #[test]
     fn the_note_names_the_used_platform() {
         let seen = |all: &[&str]| {
@@ -204,7 +204,7 @@ mod tests {
                 options: crate::dockerfile::EvaluateOptions::new(Knowledge::built_in()),
                 files: crate::dockerfile::context::ContextFiles::default(),
                 bases: std::sync::Arc::default(),
-                early: crate::judge::CachedTargetObservations::default(),
+                cached_target: crate::judge::CachedTargetObservations::default(),
             };
             let on = |platform: &str| {
                 let mut summary = DockerfileSummary::default();

@@ -18,7 +18,7 @@ pub(super) fn configured_severity(page: &RulePage, pool: Option<&str>, settings:
         Some(SeverityLevel::Error) => Severity::Error,
         Some(SeverityLevel::Warning) => Severity::Warning,
         Some(SeverityLevel::Note) => Severity::Note,
-        // What is off is left out before anybody asks how bad it is.
+        // Disabled rules are left out before the severity is used.
         Some(SeverityLevel::Off) | None => page.severity,
     }
 }

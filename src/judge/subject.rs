@@ -54,7 +54,7 @@ pub enum SubjectContent {
         /// What is known of base images in addition to the knowledge tables.
         bases: Arc<KnownBases>,
         /// Observations that were made already.
-        early: CachedTargetObservations,
+        cached_target: CachedTargetObservations,
     },
     /// Observations that are the same for every platform.
     Fixed(Box<Observations>),
@@ -165,7 +165,7 @@ pub(super) fn description_depth(subject: &AnalysisSubject) -> InspectionDepth {
     if subject.kind == SubjectKind::Dockerfile { InspectionDepth::Text } else { InspectionDepth::Description }
 }
 
-/// Returns the variables that whoever starts the container sets, as a workload file has them.
+/// Returns the variables that are set at container start, from a workload file.
 pub(super) fn launch_variables(content: &SubjectContent) -> BTreeSet<&str> {
     let seen: Vec<&Observations> = match content {
         SubjectContent::Dockerfile { .. } => Vec::new(),

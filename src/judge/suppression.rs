@@ -53,8 +53,8 @@ impl<'a> SuppressionState<'a> {
     pub(super) fn for_subject(subject: &'a AnalysisSubject, settings: AnalysisSettings<'a>) -> Self {
         let file = match &subject.content {
             // With cached observations, no other file was read, and there are no comments to apply.
-            SubjectContent::Dockerfile { dockerfile, early, .. }
-                if early.is_cached() && dockerfile.is_free_of_notices() =>
+            SubjectContent::Dockerfile { dockerfile, cached_target, .. }
+                if cached_target.is_cached() && dockerfile.is_free_of_notices() =>
             {
                 None
             }
@@ -188,7 +188,7 @@ impl<'a> SuppressionState<'a> {
         let mut found = Vec::new();
         for problem in &dockerfile.problems {
             let concerns = whole || self.may_hide_gpu_content(source, problem);
-            // What a template language wrote, no builder is asked to read.
+            // No builder reads lines of a template language.
             if problem.templated && !concerns && self.settings.persona == Persona::Regular {
                 continue;
             }

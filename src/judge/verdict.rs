@@ -156,7 +156,7 @@ pub(super) fn verdict_message(verdict: &StartupVerdict<'_>, knowledge: Knowledge
             }
             None => failure.outcome().to_string(),
         },
-        // The route is that of its code; none of it runs where a library is missing that it goes without.
+        // The route is that of its code; none of it runs if an optional library is missing.
         Some(StartupResult::Starts(route)) => {
             let without = verdict.hosts.iter().all(|host| explanations::runs_without_gpu(host.replay(knowledge)));
             format!("starts ({}){}", route.name(), if without { ", and uses no GPU" } else { "" })
@@ -462,13 +462,13 @@ pub(super) fn missing_for_verdict(verdict: &StartupVerdict<'_>, knowledge: Knowl
     if undetermined && verdict.fate.is_none_or(|fate| fate == StartupResult::Undetermined) {
         for missing in missing_facts(verdict, knowledge) {
             let missing = model::Missing { key: missing.key, supply: missing.cause.remedy() };
-            // A field that settles the verdict is asked for once.
+            // A field that decides the verdict is requested once.
             if !list.iter().any(|other| other.key == missing.key) {
                 list.push(missing);
             }
         }
     }
-    // Of a pool that says neither, every other field counts for less.
+    // In a pool that declares neither, every other field matters less.
     let first = [PoolField::Gpu, PoolField::Driver].map(PoolField::name);
     if first.iter().all(|name| list.iter().any(|one| one.key == *name)) {
         list.sort_by_key(|one| first.iter().position(|name| one.key == *name).unwrap_or(first.len()));

@@ -359,7 +359,7 @@ impl Knowledge {
     pub fn newest_source_date(self) -> Date {
         static BUILT_IN: OnceLock<Date> = OnceLock::new();
         let newest = || self.row_infos().iter().map(|info| info.checked).max().unwrap_or_default();
-        // There are thousands of rows, and every image asks.
+        // There are thousands of rows, and every image needs it.
         if self.is_built_in() { *BUILT_IN.get_or_init(newest) } else { newest() }
     }
 

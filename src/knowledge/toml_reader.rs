@@ -77,7 +77,7 @@ impl Diagnostic for Problems {
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        // Of several errors each has its help beside it, but for one of several lines.
+        // Each of several errors has its help on the same line, unless that has several lines.
         let several = self.all.len() > 1;
         let below = self.all.iter().filter(|problem| !several || problem.single_line_help().is_none());
         let mut lines: Vec<&str> = below.filter_map(|problem| problem.help.as_deref()).collect();

@@ -27,7 +27,7 @@ pub struct LayerDescriptor {
     pub digested: LayerDigestKind,
     /// How many packed bytes there are, where it is known.
     pub size: Option<u64>,
-    /// Its media type; empty where none is known. The bytes tell how they are packed, as they do to runtimes.
+    /// Its media type; empty where none is known. The first bytes determine the compression, as for runtimes.
     pub media_type: String,
 }
 

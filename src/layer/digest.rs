@@ -116,7 +116,7 @@ fn spawn_digest_thread(state: &HashState) -> DigestWorker {
         for mut piece in waiting {
             own.update(&piece);
             piece.clear();
-            // Nobody takes it back where the layer is done.
+            // Sending fails once the layer is done.
             let _ = back.send(piece);
         }
         own

@@ -12,13 +12,13 @@ pub enum LayerError {
     Source {
         /// Packed bytes read before.
         at: u64,
-        /// What the source says.
+        /// The message of the source.
         error: String,
     },
-    /// The bytes are not as many as the manifest says.
+    /// The number of bytes differs from that in the manifest.
     #[error("wrong size: the manifest specifies {expected} bytes, got {found}")]
     WrongSize {
-        /// Bytes as the manifest says.
+        /// The number of bytes in the manifest.
         expected: u64,
         /// Bytes that came; one more than expected where reading stopped there.
         found: u64,
@@ -26,7 +26,7 @@ pub enum LayerError {
     /// The bytes are not those that the digest names.
     #[error("wrong digest: expected {expected}, got {found}")]
     WrongDigest {
-        /// The digest asked for.
+        /// The expected digest.
         expected: String,
         /// The digest of what came.
         found: String,
@@ -46,7 +46,7 @@ pub enum LayerError {
     /// A zstd window that needs more memory than a layer may have.
     #[error("decompression needs a zstd window of {needed} bytes, above the limit of {limit}")]
     Window {
-        /// What the stream asks for.
+        /// The size that the stream requires.
         needed: u64,
         /// What it may have.
         limit: u64,
@@ -58,7 +58,7 @@ pub enum LayerError {
         format: &'static str,
         /// Unpacked bytes before.
         at: u64,
-        /// What the decoder says.
+        /// The message of the decoder.
         error: String,
     },
     /// The archive is broken in a way that no runtime unpacks.

@@ -208,8 +208,8 @@ const MAX_REPORTED_PATHS: usize = 5;
 
 /// Limits on reading one layer.
 ///
-/// Those of size end the walk and are told as [`crate::layer::SkippedEntries`]: the packed bytes are still read to their end,
-/// so that the digest is checked.
+/// Those of size end the walk and are reported as [`crate::layer::SkippedEntries`]: the compressed bytes are still
+/// read to their end, so that the digest is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerLimits {
     /// Unpacked bytes that any layer may have: more than images of 20 GB unpack to.

@@ -1,10 +1,9 @@
 //! Reads one layer of an image from its compressed bytes, and merges the layers of an image.
 //!
-//! [`read_layer`] takes the bytes as they come: it counts and digests them, unpacks them, walks the archive and gives
-//! what is wanted of each entry to [`crate::layer::elf`] and [`crate::layer::installed`]. Nothing is written anywhere, nothing is
-//! sought, and memory is bounded by [`LayerLimits`] whatever the layer holds. What was passed over is told in
-//! [`LayerSummary::missed`]. A layer that cannot be read to its end, or whose bytes are not those that its digest names,
-//! is an error and never half a result.
+//! [`read_layer`] reads the bytes as a stream: it counts, digests and decompresses them, walks the archive and passes
+//! the needed entries to [`crate::layer::elf`] and [`crate::layer::installed`]. It writes no files and never seeks, and
+//! [`LayerLimits`] bounds its memory. Skipped entries are listed in [`LayerSummary::missed`]. A layer that cannot be
+//! read to its end, or whose bytes do not match its digest, is an error, never a partial result.
 //!
 //! [`MergedLayers::merge`] merges the summaries of layers as a container runtime merges their files.
 

@@ -108,11 +108,11 @@ macro_rules! causes {
 
 causes! {
     /// An environment variable requests no GPU.
-    AsksForNone = "asks-for-none" of NoGpu;
+    VariableRequestsNone = "asks-for-none" of NoGpu;
     /// An environment variable requests only the driver files.
     DriverOnly = "driver-only" of NoGpu;
     /// Whatever starts the container gives it no GPU.
-    NoneHanded = "none-handed" of NoGpu;
+    LaunchRequestsNone = "none-handed" of NoGpu;
     /// The pool starts containers without the runtime that adds GPUs.
     PlainRuntime = "plain-runtime" of NoGpu;
     /// The container toolkit of the pool is disabled.

@@ -115,7 +115,7 @@ fn exchange(child: &mut Child, server: &str, patience: Duration) -> Result<(bool
     let deadline = Instant::now() + patience;
     let late = || format!("no output within {} s", patience.as_secs());
     if let Some(mut stdin) = child.stdin.take() {
-        // A helper that does not read its input fails by what it says, not here.
+        // A helper that does not read its input fails by its output, not here.
         let _ = stdin.write_all(server.as_bytes());
     }
     let stdout = child.stdout.take().ok_or("no output")?;

@@ -111,7 +111,7 @@ fn read_auth_file(path: &Path) -> Result<Option<AuthFile>, String> {
     let mut text = Vec::new();
     let file = fs::File::open(path).map_err(|error| error.to_string())?;
     file.take(MAX_FILE_BYTES).read_to_end(&mut text).map_err(|error| error.to_string())?;
-    // The words of the JSON reader may quote the file, so only the place is told.
+    // The message of the JSON parser may quote the file, so only the line is reported.
     let place = |error: serde_json::Error| format!("invalid JSON at line {}", error.line());
     serde_json::from_slice(&text).map(Some).map_err(place)
 }

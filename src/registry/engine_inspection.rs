@@ -61,7 +61,7 @@ impl EngineInspection {
         let inspected = Self { host: engine.display_socket(), reference: reference.to_owned() };
         let image = match inspected.read_image(engine, limits) {
             Ok(image) => image,
-            // Podman 4.3 fails on what it is asked about an image that does not say when it was made.
+            // Podman 4.3 fails to inspect an image without a creation date.
             Err(
                 PullProblem::Malformed { .. }
                 | PullProblem::UnsupportedDigest { .. }

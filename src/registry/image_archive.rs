@@ -1,7 +1,7 @@
 //! An image in a tar archive, whose members are indexed once and then read at their offsets.
 //!
 //! A plain file is read by seeking. One that is packed as a whole, and one that an engine sends, can only be read from
-//! its beginning: each reader starts anew, or goes on where the last one ended.
+//! its beginning: each reader starts anew, or continues where the last one ended.
 
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read, Seek as _, SeekFrom};

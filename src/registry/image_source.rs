@@ -44,7 +44,7 @@ pub enum ImageSource {
         /// The image's name in `index.json`; none where there is only one image.
         name: Option<String>,
     },
-    /// A folder as skopeo's `dir:` writes it: `manifest.json` and the blobs beside it.
+    /// A directory as skopeo's `dir:` writes it: `manifest.json` and the blobs.
     Flat {
         /// The folder.
         path: PathBuf,

@@ -1,8 +1,8 @@
 //! Pinned certificates: a registry that presents one of them is trusted, whoever issued it.
 //!
-//! Many registries have a certificate that they signed themselves and that calls itself one of an authority, which the
-//! rules for chains of certificates do not take for that of a host. Whoever names it has nothing to be told by a chain:
-//! it has to be the same byte by byte, and its name and days are checked as those of any other.
+//! Many registries have a self-signed certificate that is marked as one of a certificate authority, which chain
+//! validation rejects as a host certificate. A pinned certificate needs no chain: it must match byte by byte, and its
+//! name and validity period are checked like those of any other.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -136,7 +136,7 @@ pub enum PullProblem {
          do not exist", quoted(.message)
     )]
     Unauthorized {
-        /// Who refused: the registry or the host of its token service.
+        /// The refusing host: the registry or its token service.
         by: String,
         /// The HTTP status.
         status: u16,
@@ -156,7 +156,7 @@ pub enum PullProblem {
     NotFound {
         /// The words of the answer, shortened.
         message: String,
-        /// The tags of the repository that look most like the one asked for.
+        /// The tags of the repository that are most similar to the requested one.
         nearest: Vec<String>,
     },
     /// The image has none of the requested platforms.
@@ -170,7 +170,7 @@ pub enum PullProblem {
     /// The bytes do not match their digest.
     #[error("wrong digest: expected {expected}, got {actual}; the bytes were changed in transit or in the store")]
     WrongDigest {
-        /// The digest that was asked for or announced.
+        /// The requested or announced digest.
         expected: String,
         /// The digest of what came.
         actual: String,
@@ -262,7 +262,7 @@ pub enum PullProblem {
     /// A range of a layer other than the requested one.
     #[error("requested the bytes from {offset} of {size}, but got `{answered}`")]
     Range {
-        /// The first byte asked for.
+        /// The first requested byte.
         offset: u64,
         /// The size in the descriptor.
         size: u64,
@@ -323,7 +323,7 @@ pub enum PullProblem {
     /// A layout or archive with several images, or without the requested one.
     #[error("{}; add a name after a colon, as in oci:DIR:NAME{}", ambiguous(.requested_name.as_deref(), .names), choice(.names))]
     Layout {
-        /// The name asked for.
+        /// The requested name.
         requested_name: Option<String>,
         /// The names that it has: `org.opencontainers.image.ref.name`, or the tags of `manifest.json`.
         names: Vec<String>,

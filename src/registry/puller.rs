@@ -271,7 +271,7 @@ impl Puller {
 impl LayerBlobs {
     /// Opens a layer as it is stored: compressed as its media type or, in an archive, its first bytes indicate.
     ///
-    /// Nothing is asked before the first read; a read that fails carries a `PullError`. The bytes are never more than
+    /// No request is sent before the first read; a read that fails carries a `PullError`. The bytes are never more than
     /// the size of the layer; the reader must check their digest. Must not be called on a thread of an async runtime.
     pub fn layer_reader(&self, layer: &Layer) -> Result<Box<dyn Read + Send>, PullError> {
         match &*self.store {

@@ -160,7 +160,7 @@ fn config_paths(environment: &PullEnvironment) -> Vec<PathBuf> {
     let home = environment.xdg_config_home.clone().or_else(|| Some(environment.home.as_ref()?.join(".config")));
     let own = home.map(|home| home.join("containers"));
     let folders = [environment.system_containers.as_ref(), own.as_ref()];
-    // One's own file stands instead of that of the system; the folders beside them add up.
+    // The file of the user replaces that of the system; the `registries.conf.d` directories of both are read.
     let main = folders.iter().rev().flatten().map(|folder| folder.join("registries.conf")).find(|path| path.is_file());
     let mut all: Vec<PathBuf> = main.into_iter().collect();
     for folder in folders.iter().flatten() {

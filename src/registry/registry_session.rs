@@ -148,7 +148,7 @@ impl RegistrySession {
         };
         let _turn = self.login_lock.lock().await;
         if self.authorization.lock().unwrap_or_else(PoisonError::into_inner).0 != seen {
-            // Somebody else has logged in meanwhile.
+            // Another thread has logged in meanwhile.
             return Ok(true);
         }
         let lookup = self.credential_lookup().await?;

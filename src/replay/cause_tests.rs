@@ -66,12 +66,19 @@ fn a_container_without_gpu_reports_its_cause() {
     let path = "LD_LIBRARY_PATH = \"/usr/local/nvidia/lib64\"\n";
     assert_causes(&[
         (RUNTIME, "", "", "no-gpu", None, "NVIDIA_VISIBLE_DEVICES is not set"),
-        (RUNTIME, "NVIDIA_VISIBLE_DEVICES = \"void\"", "", "no-gpu", Some(FailureCause::AsksForNone), "is `void`"),
-        (RUNTIME, "NVIDIA_VISIBLE_DEVICES = \"\"", "", "no-gpu", Some(FailureCause::AsksForNone), "is ``"),
+        (
+            RUNTIME,
+            "NVIDIA_VISIBLE_DEVICES = \"void\"",
+            "",
+            "no-gpu",
+            Some(FailureCause::VariableRequestsNone),
+            "is `void`",
+        ),
+        (RUNTIME, "NVIDIA_VISIBLE_DEVICES = \"\"", "", "no-gpu", Some(FailureCause::VariableRequestsNone), "is ``"),
         (RUNTIME, "NVIDIA_VISIBLE_DEVICES = \"none\"", "", "no-gpu", Some(FailureCause::DriverOnly), "is `none`"),
         (RUNTIME, ALL, "", "starts", None, ""),
         (GPUS, "NVIDIA_VISIBLE_DEVICES = \"void\"", "", "starts", None, ""),
-        (none, ALL, "", "no-gpu", Some(FailureCause::NoneHanded), "the launch requests none"),
+        (none, ALL, "", "no-gpu", Some(FailureCause::LaunchRequestsNone), "the launch requests none"),
         (
             &runc,
             ALL,
@@ -89,7 +96,14 @@ fn a_container_without_gpu_reports_its_cause() {
             Some(FailureCause::VariableIgnored),
             "the node ignores NVIDIA_VISIBLE_DEVICES in an unprivileged container",
         ),
-        (&unread, "NVIDIA_VISIBLE_DEVICES = \"void\"", "", "no-gpu", Some(FailureCause::AsksForNone), "is `void`"),
+        (
+            &unread,
+            "NVIDIA_VISIBLE_DEVICES = \"void\"",
+            "",
+            "no-gpu",
+            Some(FailureCause::VariableRequestsNone),
+            "is `void`",
+        ),
         (&privileged, ALL, "", "starts", None, ""),
         (&mounts, ALL, "", "no-gpu", Some(FailureCause::MountsIgnored), "device lists given as volume mounts"),
         (

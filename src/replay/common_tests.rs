@@ -132,7 +132,7 @@ fn an_open_library_directory_can_decide_the_verdict() {
     let debian = verdict_summary(&image, &pool("docker-cdi", "library_directory = \"/usr/lib/x86_64-linux-gnu\"\n"));
     assert_eq!((debian.0.as_str(), debian.1), ("driver-mismatch", Some(803)));
     assert_eq!(verdict_summary(&image, &pool("docker-cdi", "library_directory = \"/usr/lib64\"\n")).0, "starts");
-    // Where the container stack mounts into the image's own directory nothing hangs on the node's.
+    // If libraries are mounted into the image's own directory, that of the node does not matter.
     assert_eq!(verdict_summary(&image, &pool("docker-gpus", "")).0, "starts");
     assert_eq!(verdict_summary(&image_with_code("12.9", "sm_90"), &pool("docker-cdi", "")).0, "starts");
 }
@@ -185,7 +185,7 @@ fn an_unknown_brand_can_decide_the_verdict() {
     assert_eq!((outcome.as_str(), fields), ("depends", vec![PoolField::Brand]));
     assert_eq!(verdict_summary(image, &pool("brand = \"tesla\"\n")).0, "starts");
     assert_eq!(verdict_summary(image, &pool("brand = \"geforce\"\n")).0, "compat-not-supported");
-    // What asks for no compat library asks for no brand.
+    // Without a need for the compat library, the brand does not matter.
     assert_eq!(verdict_summary(&image_with_code("11.2", "sm_75"), &pool("")).0, "starts");
 }
 

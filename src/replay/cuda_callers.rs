@@ -74,7 +74,7 @@ impl CudaCallers {
     }
 }
 
-/// Whether the step asks what libcuda and its driver do for a program that calls CUDA.
+/// Whether the step checks how libcuda and its driver serve a program that calls CUDA.
 fn is_driver_step(step: StartStep) -> bool {
     matches!(step, StartStep::Loader | StartStep::UserMode | StartStep::GpuKnown | StartStep::Runtime)
 }

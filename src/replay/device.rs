@@ -94,7 +94,7 @@ pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
             CAPABILITIES_CITATION,
         );
     }
-    // The hook does not look at its mode where nothing is asked, and reads the words before it does.
+    // The hook ignores its mode if no GPU is requested, and reads the capabilities before it.
     if wrong_mode && uses_container_toolkit(kind) {
         if !has_refused_capabilities(replay) {
             return by_mode();
@@ -141,7 +141,7 @@ pub(super) fn devices_step(replay: Replay<'_>) -> StepRecord {
         {
             StepResult::Passes(StartRoute::Native)
         }
-        // Of what may not be asked for, the hook ends before it reads anything else.
+        // For a forbidden request the hook fails before it reads anything else.
         GpuRequestKind::Forbidden | GpuRequestKind::Missing | GpuRequestKind::Mixed => {
             StepResult::Stops(ReplayFailure::refused(RefusalReason::Device))
         }
@@ -293,7 +293,7 @@ pub(super) fn capabilities_step(replay: Replay<'_>) -> StepRecord {
         }
         GrantedCapabilities::Refused => StepResult::Stops(ReplayFailure::refused(RefusalReason::Capability)),
         GrantedCapabilities::Set(set) if includes_libcuda(set) => StepResult::Passes(StartRoute::Native),
-        // Libcuda stays outside, unless the container is not even created or the loader asks for it first.
+        // Libcuda is not mounted, unless the container is not created or the loader needs it first.
         GrantedCapabilities::Set(_) if is_refused_later(replay) || libraries::stops_in_loader(replay) => {
             StepResult::Passes(StartRoute::Native)
         }

@@ -325,9 +325,9 @@ fn a_visible_device_is_known_by_the_number_of_gpus() {
     {
         assert_eq!(missing_device_facts(fields, &see(value)), [], "{fields} {value}");
     }
-    // Nothing hangs on it where no GPU is asked for.
+    // It does not matter if no GPU is requested.
     assert_eq!(missing_device_facts(LEGACY, "CUDA_VISIBLE_DEVICES = \"1\""), []);
-    // Of a pool that says nothing of its GPU, the number is what is missing.
+    // In a pool without a declared GPU, the number is what is missing.
     let bare = "launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\nbrand = \"tesla\"";
     assert!(
         missing_device_facts(bare, &see("2")).iter().all(|(_, why)| why.contains("the number of GPUs")),
@@ -346,7 +346,7 @@ fn mode_none_adds_no_gpu() {
             (&none("nvidia-runtime"), all, "no-gpu 35", "the pool uses no container toolkit (mode `none`)"),
             (&none("docker-gpus"), all, "no-gpu 35", "the pool uses no container toolkit (mode `none`)"),
             (&none("kubernetes"), "", "no-gpu 35", "the pool uses no container toolkit (mode `none`)"),
-            // Who starts it hands them out without a toolkit.
+            // The engine provides them without a toolkit.
             (&none("docker-cdi"), "", "passes", "docker-cdi"),
             (&none("native"), "", "passes", "native"),
             (&none("singularity"), "", "passes", "singularity"),

@@ -141,7 +141,7 @@ fn describe_devices_step(replay: Replay<'_>, record: &StepRecord) -> String {
         StepResult::Stops(failure) if failure.outcome() == Outcome::NoGpu => {
             let why = no_gpu_reason(replay);
             match failure_cause(replay, failure) {
-                Some(FailureCause::NoneHanded | FailureCause::Hidden) => why,
+                Some(FailureCause::LaunchRequestsNone | FailureCause::Hidden) => why,
                 Some(FailureCause::VariableIgnored) => format!("{why}{}", unprivileged_default_note(host)),
                 _ => format!("no GPU in the container: {why}"),
             }

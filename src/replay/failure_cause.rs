@@ -62,17 +62,17 @@ fn no_device_cause(replay: Replay<'_>) -> Option<FailureCause> {
     match (kind, facts.first().copied().flatten()) {
         (GpuRequestKind::Gpus, _) => Some(FailureCause::Hidden),
         (GpuRequestKind::DriverOnly, _) => Some(FailureCause::DriverOnly),
-        (_, Some(Basis::Pool(PoolField::Gpu))) => Some(FailureCause::NoneHanded),
+        (_, Some(Basis::Pool(PoolField::Gpu))) => Some(FailureCause::LaunchRequestsNone),
         (_, Some(Basis::Pool(PoolField::Runtime))) => Some(FailureCause::PlainRuntime),
         (_, Some(Basis::Pool(PoolField::Mode))) => Some(FailureCause::ToolkitOff),
         (_, Some(Basis::Entry(PoolEntry::Option(ToolkitOptions::ACCEPT_ENVVAR)))) => {
             Some(FailureCause::VariableIgnored)
         }
         (_, Some(Basis::Entry(PoolEntry::Option(ToolkitOptions::ACCEPT_MOUNTS)))) if host.options.accept_mounts => {
-            Some(FailureCause::NoneHanded)
+            Some(FailureCause::LaunchRequestsNone)
         }
         (_, Some(Basis::Entry(PoolEntry::Option(ToolkitOptions::ACCEPT_MOUNTS)))) => Some(FailureCause::MountsIgnored),
-        _ => device_list_text(env, host).map(|_| FailureCause::AsksForNone),
+        _ => device_list_text(env, host).map(|_| FailureCause::VariableRequestsNone),
     }
 }
 
@@ -106,7 +106,7 @@ pub(super) fn no_gpu_reason(replay: Replay<'_>) -> String {
     let env = replay.environment();
     let variable = first_swarm_variable(env, host).unwrap_or(VISIBLE_DEVICES_VARIABLE);
     match no_gpu_cause(replay) {
-        Some(FailureCause::NoneHanded) => "the launch requests none".to_owned(),
+        Some(FailureCause::LaunchRequestsNone) => "the launch requests none".to_owned(),
         Some(FailureCause::PlainRuntime) => {
             format!("only the NVIDIA runtime reads {variable}")
         }
@@ -138,7 +138,7 @@ pub(super) fn no_gpu_rule(replay: Replay<'_>) -> Option<String> {
     let variable = first_swarm_variable(env, host).unwrap_or(VISIBLE_DEVICES_VARIABLE);
     let launch = host.launch.as_str();
     Some(match no_gpu_cause(replay) {
-        Some(FailureCause::NoneHanded) => {
+        Some(FailureCause::LaunchRequestsNone) => {
             format!("with launch method `{launch}`, a container gets only the GPUs that it requests")
         }
         Some(FailureCause::PlainRuntime) => {
@@ -157,7 +157,9 @@ pub(super) fn no_gpu_rule(replay: Replay<'_>) -> Option<String> {
             format!("GKE mounts the driver into {} and changes no search path", loader::GKE_DRIVER_DIRECTORY)
         }
         Some(FailureCause::DriverOnly) => format!("`none` in {variable} requests the driver without a GPU"),
-        Some(FailureCause::AsksForNone) => format!("{variable} requests no GPU if it is empty or contains `void`"),
+        Some(FailureCause::VariableRequestsNone) => {
+            format!("{variable} requests no GPU if it is empty or contains `void`")
+        }
         _ => format!("with launch method `{launch}`, only {variable} requests GPUs"),
     })
 }

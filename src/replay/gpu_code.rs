@@ -41,7 +41,7 @@ pub(super) enum PtxCompiler {
     Missing,
     /// Whether it came with the compat library was not seen.
     NotSeen,
-    /// The driver's CUDA, or the component's, cannot be told.
+    /// The CUDA version of the driver or the component is unknown.
     Unknown,
 }
 
@@ -463,7 +463,7 @@ mod tests {
             (own("12.2", "\"sm_80\"", "\"compute_80\""), orin, "passes"),
             (own("12.2", "\"sm_87\"", ""), "L4", "no-kernel-image 209"),
             (own("12.2", "\"sm_86\"", ""), "L4", "passes"),
-            // What nobody has seen: before 11.4 no compiler makes machine code for 8.7, whatever it makes for 8.0.
+            // Not inspected: no compiler before 11.4 generates machine code for 8.7, even if it does for 8.0.
             (torch("1.12.1+cu113"), orin, "unknown"),
             (torch("1.13.1+cu117"), orin, "not seen"),
             (torch("1.12.1+cu113"), "L4", "not seen"),

@@ -55,7 +55,7 @@ impl GpuRequest {
 pub(super) fn resolve_gpu_request(env: ContainerEnv<'_>, host: &Host) -> GpuRequest {
     let launch = Some(Basis::Pool(PoolField::Launch));
     let none = host.gpu.as_ref().is_some_and(|gpu| gpu.count == Some(0));
-    let handed = if none {
+    let of_launch = if none {
         GpuRequest::new(GpuRequestKind::Nothing, [Some(Basis::Pool(PoolField::Gpu)), launch, None])
     } else {
         GpuRequest::new(GpuRequestKind::Gpus, [launch, None, None])
@@ -63,8 +63,8 @@ pub(super) fn resolve_gpu_request(env: ContainerEnv<'_>, host: &Host) -> GpuRequ
     let privileged = Some(Basis::Pool(PoolField::Privileged));
     let option = |name| Some(Basis::Entry(PoolEntry::Option(name)));
     match host.devices {
-        DeviceSource::Launch => handed,
-        DeviceSource::Nobody => {
+        DeviceSource::Launch => of_launch,
+        DeviceSource::PlainRuntime => {
             GpuRequest::new(GpuRequestKind::Nothing, [Some(Basis::Pool(PoolField::Runtime)), launch, None])
         }
         DeviceSource::Off => {
@@ -74,7 +74,7 @@ pub(super) fn resolve_gpu_request(env: ContainerEnv<'_>, host: &Host) -> GpuRequ
         DeviceSource::Hook | DeviceSource::Variable if first_swarm_variable(env, host).is_some() => {
             request_from_environment(env, host)
         }
-        DeviceSource::Hook | DeviceSource::Variable if reads_visible_devices(host) => handed,
+        DeviceSource::Hook | DeviceSource::Variable if reads_visible_devices(host) => of_launch,
         DeviceSource::Hook | DeviceSource::Variable => GpuRequest::new(
             request_of_unread_variable(host),
             [option(ToolkitOptions::ACCEPT_ENVVAR), launch, privileged],
@@ -82,7 +82,7 @@ pub(super) fn resolve_gpu_request(env: ContainerEnv<'_>, host: &Host) -> GpuRequ
         DeviceSource::Mounts => {
             let strategy = Some(Basis::Pool(PoolField::Strategy));
             let kind = match (host.options.accept_mounts, reads_visible_devices(host)) {
-                (true, _) => handed.kind,
+                (true, _) => of_launch.kind,
                 // The variable then holds the mounts' folder, which is no device.
                 (false, true) => GpuRequestKind::Missing,
                 (false, false) => request_of_unread_variable(host),

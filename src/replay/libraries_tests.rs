@@ -104,7 +104,7 @@ fn a_library_that_nothing_includes_is_reported() {
     let lacks = |list: &str| {
         Some(format!("tensorflow uses no GPU without {list}, and nothing in the image is known to include it"))
     };
-    // Nothing is installed of which it is not known what it brings.
+    // The libraries of all installed packages are known.
     let certain = |list: &str| Some(format!("tensorflow starts and uses no GPU, because it cannot open {list}"));
     let (eight, nine) = ("12.2.2-cudnn8-runtime-ubuntu22.04", "12.3.2-cudnn9-runtime-ubuntu22.04");
     for (base, wheel, expected) in [
@@ -122,7 +122,7 @@ fn a_library_that_nothing_includes_is_reported() {
         ("11.0.3-cudnn8-runtime-ubuntu20.04", "tensorflow==2.4.1", None),
         ("11.0.3-cudnn8-runtime-ubuntu20.04", "tensorflow==2.8.0", certain("libcusolver.so.11")),
         ("11.8.0-cudnn8-runtime-ubuntu20.04", "tensorflow==2.8.0", None),
-        // The newest release, and one that cannot be told.
+        // The newest release, and an unknown one.
         (eight, "tensorflow", certain("libcudnn.so.9")),
         (nine, "tensorflow", None),
         (eight, "tensorflow==$NOWHERE", None),
@@ -275,7 +275,7 @@ fn a_program_linked_with_libcuda_stops_in_the_loader_without_it() {
         (&env(legacy, "NVIDIA_VISIBLE_DEVICES = \"none\""), "", linked, ["no-gpu 100", "passes", "passes"], ""),
         (&env(legacy, hidden), "", linked, ["no-gpu 100", "passes", "passes"], ""),
         (legacy, baked, linked, ["no-gpu 100", "n/a", "passes"], ""),
-        // It is opened by the program, which goes on and asks.
+        // The program opens it, continues, and then requests a GPU.
         (legacy, "", opens, ["no-gpu 35", "n/a", "n/a"], ""),
         (jit, "", opens, ["no-gpu 35", "n/a", "n/a"], ""),
         (legacy, "", here, ["no-gpu 35", "n/a", "passes"], ""),
@@ -285,7 +285,7 @@ fn a_program_linked_with_libcuda_stops_in_the_loader_without_it() {
         assert_eq!(found, expected, "{pool} {files} {asks}: {text}");
         assert!(text.contains(says), "{pool} {files} {asks}: {text}");
     }
-    // What cannot be told is not missing.
+    // Unknown is not missing.
     let unknown_variable = "env_unknown = [\"NVIDIA_VISIBLE_DEVICES\"]\n";
     assert_eq!(step_results(legacy, unknown_variable, "", linked).0, ["unknown", "passes", "not seen"]);
     assert_eq!(step_results(gke, "env_unknown = [\"LD_LIBRARY_PATH\"]\n", "", linked).0, ["passes", "n/a", "not seen"]);

@@ -19,7 +19,7 @@ pub(super) fn loader_equivalence_key(one: Replay<'_>) -> String {
         Evidence::Derived { from, .. } => from.iter().any(|id| image.facts.get(*id).key == FactKey::Entrypoint),
         Evidence::Leaf(_) => false,
     };
-    // Of its CUDA nobody asks there which it is.
+    // The exact CUDA version does not matter there.
     let cuda_is = match cuda.state {
         ValueState::Known(_) => "known",
         ValueState::Absent { .. } => "absent",

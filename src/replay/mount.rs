@@ -57,7 +57,7 @@ pub(super) fn mount_step(replay: Replay<'_>) -> StepRecord {
         let facts = [Some(Basis::Image(replay.image.firmware.id)), Some(Basis::Pool(PoolField::Driver))];
         return record(result, facts, FIRMWARE_CITATION);
     }
-    // Most nodes have the device, also those without a display: only who says that it is missing is believed.
+    // Most nodes have the device, even without a display: it is missing only if the pool declares so.
     let needed = set.contains("display") && !host.behaviour.changes.contains(ToolkitChange::ModesetOptional);
     let capabilities_basis = replay.environment().basis("NVIDIA_DRIVER_CAPABILITIES");
     if needed && host.modeset == Some(false) {

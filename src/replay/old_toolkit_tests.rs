@@ -241,7 +241,7 @@ fn assumed_toolkits(fields: &str, day: Option<&str>) -> Vec<String> {
     let text = SourceText::new("fleet.toml", format!("[[pool]]\nname = \"p\"\ngpu = \"RTX 2080 Ti\"\n{fields}"));
     let fleet = fleet::read_fleet(SourceId(0), &text, &|_| GpuNameLookup::Known).expect("good fleet");
     let hosts = fleet.pools[0].hosts(Knowledge::built_in(), day.map(|day| day.parse().expect(day)));
-    // That a container has no driver unless it asks for one is said of a declared toolkit alone.
+    // Only a declared toolkit can have no driver libraries by default.
     assert!(hosts.iter().all(|host| host.behaviour.default_capabilities.contains("compute")));
     hosts.iter().filter_map(|host| host.toolkit_version).map(|version| version.to_string()).collect()
 }

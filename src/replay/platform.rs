@@ -25,7 +25,7 @@ pub(super) fn platform_step(replay: Replay<'_>) -> StepRecord {
             StepResult::Passes(StartRoute::Native)
         }
         ValueState::Known(_) => StepResult::Stops(ReplayFailure::new(Outcome::WrongPlatform, CudaErrorCodes::NONE)),
-        // Nothing fixes the platform: it is built for the one that is asked.
+        // The platform is not fixed: the image is built for the requested one.
         ValueState::Absent { .. } => StepResult::Passes(StartRoute::Native),
         ValueState::Unknown(_) => StepResult::Unknown,
     };

@@ -181,7 +181,7 @@ pub(super) fn results_by_open_value<'a>(
         }
     }
     let which = |step: &StepRecord| step.step == StartStep::Loader && step.result == StepResult::Unknown;
-    // Where nothing asks whether it is taken, both ways end as this does.
+    // If no step depends on whether it is used, both cases end alike.
     if !end.steps().any(which) || !loader::depends_on_unread_note(replay_of) {
         return Vec::new();
     }

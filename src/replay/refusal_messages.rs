@@ -133,7 +133,7 @@ pub(super) fn capability_message(replay: Replay<'_>) -> String {
     }
     let supported = host.options.supported;
     match capability_reading(host) {
-        // The words that are left are put together in the order in which they were asked for.
+        // The remaining words are joined in the order of the request.
         DriverCapabilitySyntax::Text => {
             let words = value.split(',').map(str::trim);
             let allowed: Vec<&str> = words.filter(|word| supported.contains(word)).collect();

@@ -278,7 +278,7 @@ impl ReplayCache {
         key: ComponentCacheKey,
         whole: bool,
     ) -> Option<CachedLoaderPart> {
-        // That mode asks for the module itself.
+        // That mode depends on the module itself.
         let by_gpu = one.host.mode == Mode::Csv || key.capability;
         let like = (key.kind, alike.before_libcuda, if by_gpu { alike.after_libcuda + 1 } else { 0 }, whole);
         if let Some(known) = self.before.get(&like) {

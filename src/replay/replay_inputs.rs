@@ -19,18 +19,18 @@ pub struct Replay<'a> {
     /// The knowledge tables.
     pub knowledge: Knowledge,
     /// The devices and capabilities that the container gets on the host, once computed.
-    handed: Option<GrantedResources>,
+    granted: Option<GrantedResources>,
 }
 
 impl<'a> Replay<'a> {
     /// Creates the replay of a component of an image on a host.
     pub fn new(image: &'a ImageFacts, component: &'a Component, host: &'a Host, knowledge: Knowledge) -> Self {
-        Self { image, component, host, knowledge, handed: None }
+        Self { image, component, host, knowledge, granted: None }
     }
 
     /// Returns the same replay on another host.
     pub(super) fn with_host(self, host: &'a Host) -> Self {
-        Self { host, handed: None, ..self }
+        Self { host, granted: None, ..self }
     }
 
     /// Returns the same replay of another component.
@@ -42,7 +42,7 @@ impl<'a> Replay<'a> {
     pub(super) fn with_granted_devices(self) -> Self {
         let request = self.container_request();
         let given = resolve_capabilities(self.environment(), self.host, request.kind, "compute");
-        Self { handed: Some(GrantedResources { request, given }), ..self }
+        Self { granted: Some(GrantedResources { request, given }), ..self }
     }
 
     /// Returns the environment of the container.
@@ -52,12 +52,12 @@ impl<'a> Replay<'a> {
 
     /// Returns the device request of the container.
     pub(super) fn container_request(self) -> GpuRequest {
-        self.handed.map_or_else(|| resolve_gpu_request(self.environment(), self.host), |handed| handed.request)
+        self.granted.map_or_else(|| resolve_gpu_request(self.environment(), self.host), |granted| granted.request)
     }
 
     /// Returns the driver capabilities that the container gets.
     pub(super) fn granted_capabilities(self) -> GrantedCapabilities {
-        self.handed.map_or_else(|| self.granted_capabilities_for("compute"), |handed| handed.given)
+        self.granted.map_or_else(|| self.granted_capabilities_for("compute"), |granted| granted.given)
     }
 
     /// Returns the driver capabilities that the container gets; unknown only where that affects one capability.

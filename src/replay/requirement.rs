@@ -112,7 +112,7 @@ pub(super) fn requirement_step(replay: Replay<'_>) -> StepRecord {
             return StepRecord::new(StartStep::Requirement, StepResult::Unknown, missing, cite);
         }
     };
-    // A text that cannot be read is at fault alone, whatever the host.
+    // An invalid text fails on every host.
     let pool = (found != RequirementCheck::Malformed).then_some([PoolField::Driver, PoolField::Gpu].map(Basis::Pool));
     let row = host.driver_row.filter(|_| pool.is_some()).map(Basis::Row);
     let disable_variable =

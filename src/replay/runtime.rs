@@ -57,7 +57,7 @@ pub(super) fn runtime_step(replay: Replay<'_>, loaded: &LoadedLibcuda) -> StepRe
             return StepRecord::new(StartStep::Runtime, StepResult::Unknown, facts, MINOR_VERSION_CITATION);
         }
     };
-    // What goes on without a GPU looks for its libraries before it calls the first of them.
+    // A program that runs without a GPU searches for its libraries before it calls any.
     if loaded.source == Some(LibcudaSource::Nowhere) || libraries::starts_without_gpu(replay) {
         return StepRecord::new(StartStep::Runtime, StepResult::NotApplicable, facts, MINOR_VERSION_CITATION);
     }
@@ -135,7 +135,7 @@ fn compare_exact_runtime(
     let too_old = StepResult::Stops(ReplayFailure::new(Outcome::InsufficientDriver, CudaErrorCodes::certain(35)));
     let minor = StepResult::Passes(StartRoute::MinorVersion);
     let Some(floor) = knowledge.minor_compat_of(runtime.major()) else {
-        // A major newer than the tables asks for no less than the newest that they have.
+        // A newer major version than those in the tables requires at least what the newest of them does.
         let newest = knowledge.minor_compat().last().filter(|_| is_beyond_known_toolkits(knowledge, runtime));
         let enough = newest.is_some_and(|newest| supported.major() >= newest.cuda_major);
         // Majors without minor version compatibility compare in full.

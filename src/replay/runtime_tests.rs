@@ -42,7 +42,7 @@ fn full_driver_versions_are_compared_with_the_minimum() {
         ("8.0", "8.0", "375.26", true),
         ("9.0.176", "9.0", "384.59", false),
         ("9.0", "9.0", "384.81", true),
-        // What the installer brings is enough, although the release notes name a newer one.
+        // The driver in the installer is enough, although the release notes name a newer one.
         ("9.1.85", "9.1", "387.26", true),
         ("9.2.88", "9.2", "396.26", true),
         ("9.2.148", "9.2", "396.26", false),

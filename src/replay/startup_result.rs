@@ -225,7 +225,7 @@ pub(crate) fn pool_field_value(field: PoolField, host: &Host) -> String {
         PoolField::Platform => host.platform.clone(),
         PoolField::Launch => host.launch.as_str().to_owned(),
         PoolField::Toolkit => host.toolkit_version.map(|version| version.to_string()).unwrap_or_default(),
-        // What `--gpus` means hangs on the engine and on specifications.
+        // The meaning of `--gpus` depends on the engine and on CDI specifications.
         PoolField::Mode | PoolField::Engine | PoolField::CdiSpecs => host.mode.as_str().to_owned(),
         PoolField::Host => host.options.accept_mounts.to_string(),
         PoolField::Env

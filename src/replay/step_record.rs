@@ -83,7 +83,7 @@ pub struct CudaErrorCodes {
 
 impl PartialEq for CudaErrorCodes {
     fn eq(&self, other: &Self) -> bool {
-        // Lists are written once each, and told apart by their place as a rule.
+        // Equal lists are mostly the same static one, so the address is compared first.
         let same = || std::ptr::eq(self.possible, other.possible) || self.possible == other.possible;
         self.certain == other.certain && same()
     }

@@ -156,7 +156,7 @@ fn has_forward_compat(replay: Replay<'_>, library: &CompatLibrary) -> Option<boo
     if let Some(note) = library.note.as_ref().filter(|note| !note.device.is_empty()) {
         return Some(note.device.contains(&number));
     }
-    // GPUs without a row are told by their brand alone.
+    // GPUs without a row are classified by their brand only.
     (gpu.class.is_none()).then(|| replay.knowledge.is_compat_brand(number))
 }
 
@@ -172,7 +172,7 @@ pub(super) fn is_branch_listed(
     library: &CompatLibrary,
     host: DriverVersion,
 ) -> (Option<bool>, Option<&'static RowInfo>) {
-    // That a branch which no table has is not listed tells nothing: there may be no such branch.
+    // A branch that no table lists proves nothing: it may not exist.
     let in_tables = replay.knowledge.driver_branch(host.branch()).is_some();
     let if_conclusive = |listed: bool| (listed || in_tables).then_some(listed);
     if let Some(note) = library.note.as_ref().filter(|note| !note.driver.is_empty()) {
@@ -264,7 +264,7 @@ fn jetson_module_result(replay: Replay<'_>) -> (StepResult, Option<&'static RowI
             (StepResult::Stops(failure), Some(&release.info))
         }
         (Some(Some(release)), _) => (StepResult::Passes(StartRoute::Native), Some(&release.info)),
-        // Of a number that no release has, nobody tells which modules it is for.
+        // The modules of an unreleased driver version are unknown.
         (Some(None), _) => (StepResult::Unknown, None),
         (None, _) => (StepResult::Passes(StartRoute::Native), gpu.and_then(|gpu| gpu.row)),
     }

@@ -50,7 +50,7 @@ fn gpu_content_summary(subject: &Subject) -> String {
         words.truncate(4);
         return format!("GPU content: {}", words.join(", "));
     }
-    // What is told of such a subject is what the builder refuses in it.
+    // Only what the builder refuses is reported for such a subject.
     let refused = match subject.findings.len() {
         0 => String::new(),
         many => format!("; {many} of its lines cannot be read"),

@@ -92,7 +92,7 @@ impl JunitWriter<'_> {
         let not_applicable = verdict.fate == VerdictKind::NotApplicable;
         case.system_out.push(if not_applicable { verdict_phrase(verdict) } else { verdict_sentence(verdict) });
         case.system_out.extend(verdict.notes.iter().map(|note| format!("note: {note}")));
-        // Neither passed nor failed: nobody knows yet, or there is nothing to know.
+        // Neither passed nor failed: the verdict is open or not applicable.
         case.skipped =
             (!matches!(verdict.fate, VerdictKind::Starts | VerdictKind::Fails)).then(|| case.system_out.join("; "));
         let about: Vec<&Finding> =

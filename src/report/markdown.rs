@@ -19,7 +19,7 @@ use crate::report::verdict_table::image_verdict;
 /// Where the Markdown is shown, which limits its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkdownTarget {
-    /// A comment, of which forges take 65,536 characters: a report and a comparison beside it.
+    /// A comment, limited to 65,536 characters by forges: a report and a comparison.
     Comment,
     /// The summary of a job, of which forges take 1 MiB.
     Summary,

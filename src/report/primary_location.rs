@@ -15,7 +15,7 @@ pub struct PrimaryLocation<'a> {
     pub path: &'a str,
     /// Place in it.
     pub region: Option<Region>,
-    /// Whether it lies in the fleet file, which says nothing of the image.
+    /// Whether it lies in the fleet file, which does not describe the image.
     in_fleet_file: bool,
     /// Which of the finding's places it is.
     at: Option<usize>,
@@ -38,7 +38,7 @@ impl<'a> PrimaryLocation<'a> {
                 at: Some(at),
             };
         }
-        // A finding on an image without any line: the pool that it is about, where somebody wrote it down.
+        // A finding on an image without any line: the pool that it is about, if a file declares it.
         let pool = fleet.pools.iter().find(|pool| finding.pools.contains(&pool.name));
         let pool = pool.and_then(|pool| pool.location.as_ref());
         let location = Self::at_location(pool.filter(|_| subject.kind == SubjectKind::Image), &subject.name);

@@ -43,8 +43,8 @@ impl ReportWriter for RdjsonWriter<'_> {
             if !related.is_empty() {
                 diagnostic["related_locations"] = Value::Array(related);
             }
-            // What an image does not need for certain, or what breaks a pool, is written by nobody unasked. A suggestion
-            // is an edit without a word, so what is only ever done by hand is none.
+            // A fix of a failure that is only possible, or one that breaks a pool, is never applied automatically. A
+            // suggestion is an edit without a description, so a manual fix is none.
             let fixes = finding.fixes.iter().filter(|fix| fix.is_auto_applicable() && fix.safety != FixSafety::Manual);
             let suggestions: Vec<Value> = fixes
                 .filter_map(|fix| suggestion_json(fix, location.path, self.setting.source_text(location.path)))

@@ -350,7 +350,7 @@ mod tests {
                 }
             }
         }
-        // Lines that are indented as nobody does leave brackets over, or nothing at all.
+        // Unusual indentation leaves unmatched brackets, or nothing at all.
         for value in ["[\n        [\n      ]\n      ]", "[\n1\n]", "[\n    [1\n      ],\n      2\n      ]"] {
             for at_a_time in [1, 4, 1 << 20] {
                 let filtered = filter_text(&of(value, "\n"), at_a_time);

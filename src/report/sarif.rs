@@ -69,7 +69,7 @@ impl<'a> SarifWriter<'a> {
         if !related.is_empty() {
             result["relatedLocations"] = related.into();
         }
-        // What an image does not need for certain, or what breaks a pool, is written by nobody unasked.
+        // A fix of a failure that is only possible, or one that breaks a pool, is never applied automatically.
         let fixes = finding.fixes.iter().filter(|fix| fix.is_auto_applicable());
         let fixes: Vec<Value> = fixes.map(|fix| self.fix_json(fix)).collect();
         if !fixes.is_empty() {

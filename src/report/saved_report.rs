@@ -39,7 +39,7 @@ pub struct SavedReportSubject {
     pub name: String,
     /// `dockerfile`, `image` or `description`.
     pub kind: SubjectKind,
-    /// Day for which tables were asked, where the run did not say it.
+    /// The day for which the tables were queried, if the run did not set it.
     pub as_of: Option<String>,
     /// Manifest digest of an image.
     pub digest: Option<String>,

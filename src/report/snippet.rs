@@ -104,7 +104,7 @@ fn copy_line(
     if 0 < from {
         text.push_str(ellipsis);
     }
-    // Where each byte of the line went, as far as a mark asks for it.
+    // The output offset of each character of the shown part, for the marks.
     let mut places: Vec<(usize, usize)> = Vec::new();
     for (offset, c) in shown[from..to].char_indices() {
         places.push((from + offset, text.len()));

@@ -92,7 +92,7 @@ fn write_inspection_notes(subject: &Subject, verbose: bool, out: &mut impl io::W
     if image && depth == InspectionDepth::Config {
         writeln!(out, "{}: config only: layers were not read", subject_title(subject))?;
     }
-    // What was left out of an image changes what can be told; the rest is as expected.
+    // Skipped parts of an image can change its verdicts; the rest is as expected.
     if verbose
         || subject.kind == SubjectKind::Image
         || (image && matches!(depth, InspectionDepth::Sbom | InspectionDepth::Layers))

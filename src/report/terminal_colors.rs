@@ -11,7 +11,7 @@ pub enum TextStyle {
     Good,
     /// It does not.
     Bad,
-    /// Nobody knows yet.
+    /// Undetermined.
     Open,
     /// A heading.
     Strong,

@@ -391,11 +391,11 @@ fn write_row(
     out: &mut impl io::Write,
 ) -> io::Result<()> {
     write!(out, "{title}")?;
-    // Spaces are owed until a word follows, so that no line ends in them.
-    let mut owed = titles.saturating_sub(display_width(title));
+    // Padding is written only before the next cell, so that no line ends in spaces.
+    let mut padding = titles.saturating_sub(display_width(title));
     for ((text, tone), width) in cells.iter().zip(widths) {
-        write!(out, "{:owed$}{}", "", paint(text, *tone, options.color), owed = owed + COLUMN_GAP)?;
-        owed = width.saturating_sub(display_width(text));
+        write!(out, "{:padding$}{}", "", paint(text, *tone, options.color), padding = padding + COLUMN_GAP)?;
+        padding = width.saturating_sub(display_width(text));
     }
     writeln!(out)
 }

@@ -277,7 +277,7 @@ fn pool_field_with_origin(id: &str, pool: &Pool, fleet: &Fleet) -> String {
                 from(field.location.as_ref())
             )
         }
-        // A report that does not carry fields says nothing of them.
+        // A report without these fields shows nothing of them.
         None if pool.fields.is_empty() => format!("{}  {}", escape_one_line(id), from(None)),
         None => format!("{}: not declared  {}", escape_one_line(id), from(None)),
     }

@@ -1,4 +1,4 @@
-//! What a command asks an installer for, and the result.
+//! The requirements that a command passes to an installer, and the result.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub enum UpgradePolicy {
     All,
 }
 
-/// What a command asks an installer for.
+/// The requirements and options that a command passes to an installer.
 #[derive(Clone, Debug, Default)]
 pub struct InstallRequest<'a> {
     /// The requirements, in the order of the command.

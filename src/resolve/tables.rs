@@ -53,7 +53,7 @@ impl TableCatalog<'_> {
         let default = row.default_variant.iter().any(|value| value.arch == self.arch);
         match self.indexes {
             IndexSelection::Only(tag) => self.has_build(row, tag),
-            IndexSelection::Beside(tags) => default || tags.iter().any(|tag| self.has_build(row, tag)),
+            IndexSelection::DefaultAndExtra(tags) => default || tags.iter().any(|tag| self.has_build(row, tag)),
             IndexSelection::Default | IndexSelection::Unknown(_) => default,
         }
     }

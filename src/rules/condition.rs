@@ -427,7 +427,7 @@ fn wrong_argument_count(function: &ConditionFunction, given: usize, span: Span) 
 /// Returns the error for a function that does not exist.
 fn unknown_function(name: &str, span: Span) -> Fault {
     let names = || FUNCTIONS.iter().map(|function| function.name);
-    // Written as a method of what it is asked of.
+    // Written as a method of its argument.
     let method = name.rsplit_once('.').filter(|(_, method)| find_function(method).is_some());
     let help = match (name, method) {
         ("not", _) => "write `!`".to_owned(),

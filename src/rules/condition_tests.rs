@@ -236,7 +236,7 @@ fn fact_is_compared_with_all_its_possible_values() {
         }
     }
     assert!(100 < closed, "{closed}");
-    // What is no list of words is compared with any text, also beside a fact that is.
+    // A value without a fixed list of words is compared with any text, also next to a fact that has one.
     for open in
         ["pool.name == \"refusd\"", "verdict.message == \"x\"", "pool.mode == pool.name", "pool.platform == \"x\""]
     {

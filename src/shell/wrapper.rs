@@ -179,7 +179,7 @@ fn wrapper_length(words: &[Word]) -> Option<usize> {
     while words.get(at).is_some_and(|word| parse_variable_assignment(word).is_some()) {
         at += 1;
     }
-    // What only may be a program is left to those who read the words.
+    // A word that only may be a program is left to the caller.
     (at < words.len()).then_some(at)
 }
 

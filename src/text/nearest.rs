@@ -57,7 +57,7 @@ pub fn nearest_words<'a>(word: &str, candidates: impl IntoIterator<Item = &'a st
         .filter_map(|candidate| {
             let length = candidate.chars().count();
             let most = (word.len().max(length) / 3).max(1);
-            // Most words are nothing like the candidates, and what they are made of tells that alone.
+            // Most words resemble no candidate, which their characters already show.
             if candidate.is_ascii() {
                 let plain = candidate.bytes().map(|byte| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() });
                 if word.len().abs_diff(length) > most

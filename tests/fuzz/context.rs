@@ -116,12 +116,12 @@ fn read(dockerfile: &str, text: &str) {
     let mut sources = Sources::default();
     let own = sources.add(SourceText::new("Dockerfile", dockerfile));
     let source = sources.add(SourceText::new("list", text));
-    let shelf = Everywhere { source, text: Arc::from(text) };
+    let build_context = Everywhere { source, text: Arc::from(text) };
     let target = extract::observe_dockerfile(
         own,
         &Dockerfile::parse(dockerfile),
         &EvaluateOptions::new(imagelint::knowledge::Knowledge::built_in()),
-        &shelf,
+        &build_context,
     );
     let seen = target.expect("a stage").seen;
     for origin in seen.facts.iter().flat_map(|(id, _)| seen.facts.origins(id)) {

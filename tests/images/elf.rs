@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use imagelint::cuda::CodeTarget;
 use imagelint::layer::elf::{
-    CodeContainers, CodeSection, ContainerContents, ElfReader, ElfSummary, MAX_READER_MEMORY, Ptx, UninspectedElfPart,
+    CodeContainers, CodeSection, ElfReader, ElfSummary, FatbinContents, MAX_READER_MEMORY, Ptx, UninspectedElfPart,
 };
 use make::{Elf, Entry, Programs, container, group, note, ptx, sass, wrapped};
 
@@ -39,7 +39,7 @@ fn targets(list: &[&str]) -> Vec<CodeTarget> {
 }
 
 fn cubins(place: CodeSection, count: u32, list: &[&str]) -> CodeContainers {
-    CodeContainers { place, count, holds: ContainerContents { sass: targets(list), ..ContainerContents::default() } }
+    CodeContainers { place, count, holds: FatbinContents { sass: targets(list), ..FatbinContents::default() } }
 }
 
 fn library() -> Elf {
@@ -74,7 +74,7 @@ fn elf_reader_finds_names_gpu_code_and_note() {
         );
         let with_ptx = |place, count, sass: &[&str], target: &str, isa| {
             let ptx = vec![Ptx { target: target.parse().expect("a target"), isa }];
-            CodeContainers { place, count, holds: ContainerContents { sass: targets(sass), ptx, lto: Vec::new() } }
+            CodeContainers { place, count, holds: FatbinContents { sass: targets(sass), ptx, lto: Vec::new() } }
         };
         let expected = vec![
             cubins(CodeSection::Registered, 2, &["75", "80"]),

@@ -251,7 +251,7 @@ def files(said, real):
         yield row("image.ld_conf", shown(predicted), shown(found))
     elif conf:
         yield unknown("image.ld_conf", None)
-    drivers = [f for f in real["libcuda"] if "/compat/" not in f and "/stubs/" not in f]
+    drivers = [f for f in real["libcuda"] if "/compat/" not in f]
     compat = [f for f in real["libcuda"] if "/compat/" in f]
     for fact, found in (("image.driver_libraries", drivers), ("image.compat", compat)):
         got = said["facts"].get(fact)

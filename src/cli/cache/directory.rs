@@ -25,7 +25,7 @@ pub(super) struct CacheLimits {
     pub(super) bytes: u64,
     /// Files.
     pub(super) files: usize,
-    /// After so many files that this process wrote, what is too much goes.
+    /// After so many files written by this process, files above the limits are deleted.
     pub(super) every: u64,
 }
 

@@ -63,7 +63,7 @@ impl LayerStore {
         let seen = if let Some(seen) = slot.upgrade() {
             seen
         } else {
-            // Whoever waits here holds up those alone who want the same layer.
+            // Waiting here delays only those that need the same layer.
             let _permit = self.at_once.acquire();
             self.load_or_read(digest, read)?
         };

@@ -119,7 +119,7 @@ fn suppression_action(
         let touched = |span: Span| region.start_byte < span.end && span.start < region.end_byte;
         dockerfile.instructions.iter().find(|one| touched(one.span))
     })?;
-    // Behind parser directives: they stand above the first instruction, and this goes right above its own.
+    // Behind parser directives, which precede the first instruction: this is inserted right above its own.
     let (start, line) = request.lines.line_at(instruction.span.start);
     let indent: String = line.chars().take_while(|c| *c == ' ' || *c == '\t').collect();
     let place = request.lines.position(start);

@@ -38,7 +38,7 @@ pub(crate) fn run(options: &LspArgs, knowledge: Knowledge) -> Result<Exit, Comma
     let frames = send.clone();
     thread::Builder::new().name("editor".to_owned()).spawn(move || forward_messages(&frames))?;
     thread::scope(|scope| {
-        // It goes with the session, so that no search waits for a listener.
+        // It is dropped with the session, so that no search waits for a receiver.
         let receive = receive;
         let mut session = LspSession::new(DiskWorkspace::new(&options, knowledge));
         let mut out = io::stdout().lock();
@@ -72,7 +72,7 @@ pub(crate) fn run(options: &LspArgs, knowledge: Knowledge) -> Result<Exit, Comma
             }
             if let Some(search) = session.next_fix_search() {
                 let back = send.clone();
-                // Nobody is there any more to hear of it where this fails.
+                // Sending fails only if the session has ended.
                 let work = move || drop(back.send(SessionEvent::Found(Box::new(search.run()))));
                 thread::Builder::new()
                     .name("search".to_owned())

@@ -12,7 +12,7 @@ use crate::rules::{RuleBook, RulePage, Vocabulary};
 pub(super) fn run(out: &mut impl io::Write, name: &str, folder: &Path) -> Result<Exit, CommandError> {
     let path = folder.join(format!("{name}.md"));
     let text = page_template(name);
-    // The page itself says where the name is none.
+    // An invalid name is reported for the page.
     let page = RulePage::read(&format!("{name}.md"), &text, &Vocabulary::built_in());
     let page = page.map_err(|error| CommandError::Message(render_diagnostic(error.as_ref())))?;
     if let Some(other) = RuleBook::built_in().get(&page.name) {

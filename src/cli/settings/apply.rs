@@ -112,7 +112,7 @@ pub(crate) fn check_names_in_settings(
 ) -> Result<(), CommandError> {
     let rules: Vec<&str> = book.unwrap_or(RuleBook::built_in()).pages().flat_map(RulePage::names).collect();
     let pools: Vec<&str> = fleet.pools.iter().map(|pool| pool.name.value.as_str()).collect();
-    // Settings speak of the pools of their own fleet, not of any that somebody tries.
+    // Settings refer to the pools of their own fleet, not to those of another fleet file.
     let pools =
         Some(pools.as_slice()).filter(|_| cli_args.fleet.is_none() && !is_fleet_in_environment() && !fleet.built_in);
     let mut messages = Vec::new();

@@ -25,7 +25,7 @@ impl RunSettings<'_> {
         let idle = |found: &super::load::SettingsChain| {
             let own = InputSettings { settings: &found.settings, path: None, today: self.loaded.today };
             let folder = found.chain.first().and_then(|(path, ..)| path.canonicalize().ok());
-            // A user's own file speaks of other repositories as well.
+            // A user's own file applies to other repositories as well.
             let all = !found.own
                 && folder.is_some_and(|file| {
                     file.parent().is_some_and(|folder| self.whole.iter().any(|whole| folder.starts_with(whole)))

@@ -16,7 +16,7 @@ use crate::model::cause::Cause;
 /// Returns the builds of a compose file, with the variables of its `.env` file; `open` opens files that it extends or
 /// includes.
 ///
-/// A service of a profile is built like every other: somebody asks for it.
+/// A service of a profile is built like every other, as if its profile were enabled.
 pub fn read_compose_file(
     text: &str,
     variables: &BTreeMap<String, String>,

@@ -99,7 +99,7 @@ impl<'a> ComposeServices<'a> {
         let mut includes: Vec<(ComposeInclude, ComposeVariables)> =
             includes_of(file, "").into_iter().map(|one| (one, variables.clone())).collect();
         while let Some((include, above)) = includes.pop() {
-            // What the including file has goes first; of several files the last one does.
+            // Variables of the including file take precedence; of several files, the last one.
             let mut variables = ComposeVariables::new();
             let texts = include.environment.iter().take(MAX_FILES).filter_map(|path| (open)(path));
             texts.for_each(|text| variables.extend(parse_environment_file(&text)));

@@ -30,7 +30,7 @@ impl LayerScan<'_> {
                 if near { &mut found } else { &mut elsewhere }.entry(version).or_insert(placed);
             }
         }
-        // A program may have its own beside it.
+        // A program may have its own next to it.
         if found.is_empty() {
             found = elsewhere;
         }
@@ -59,7 +59,7 @@ fn cuda_version_of_file(placed: ImageEntry<'_>) -> Option<CudaVersion> {
         _ => return None,
     };
     let parts: Vec<&str> = text.split('.').take(2).collect();
-    // `libcudart.so.12` tells the major alone.
+    // `libcudart.so.12` contains only the major version.
     if parts.len() < 2 { None } else { parts.join(".").parse().ok() }
 }
 

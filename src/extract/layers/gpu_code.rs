@@ -398,7 +398,7 @@ const MAX_FILES: usize = 2_000;
 const DRIVER_PREFIXES: [&str; 2] = ["libcuda.so", "libnvidia-"];
 
 impl LayerScan<'_> {
-    /// Records the files that the start may need; `asked` are libraries that files with GPU code need.
+    /// Records the files that the start may need; `needed_libraries` are those that files with GPU code need.
     pub(super) fn read_files(&mut self, needed_libraries: &BTreeSet<String>) {
         let tree = self.tree;
         let floor = self.first_complete_layer();
@@ -491,7 +491,7 @@ impl LayerScan<'_> {
                 elf.not_inspected.contains(&UninspectedElfPart::Foreign)
                     || self.elf_machine().is_some_and(|machine| machine != elf.machine)
             }
-            // Whether it was looked into is told for the layer as a whole.
+            // Whether it was inspected is known only for the layer as a whole.
             EntryKind::Present => !self.tree.layers().iter().flat_map(|layer| &layer.missed).any(has_unread_files),
             EntryKind::Link(_) | EntryKind::Hard(_) | EntryKind::Read(_) => false,
         }

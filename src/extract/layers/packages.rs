@@ -34,7 +34,7 @@ struct SitePackage<'a> {
     variant: Option<String>,
     /// Whether a record of it names no build: no index of builds had it under this name.
     plain: bool,
-    /// The entry that says most of it.
+    /// The most detailed entry.
     placed: ImageEntry<'a>,
 }
 
@@ -260,7 +260,7 @@ fn add_record<'a>(
         let (version, plain) = (package.version.clone(), has_no_build_tag(package.version.as_ref()));
         let variant =
             package.build.as_deref().and_then(installed::gpu_backend_of_conda_build).as_ref().and_then(variant_tag);
-        // What a build string of conda says, conda's solver or somebody chose.
+        // The build in a conda build string was chosen by the solver or the user.
         let plain = plain && package.build.is_none();
         SitePackage { site: site.clone(), version, others: Vec::new(), variant, plain, placed }
     };

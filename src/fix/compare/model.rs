@@ -135,7 +135,8 @@ pub enum VerdictChange {
     /// The image starts, and failed or was unknown before.
     Works,
     /// The image failed, and is unknown now.
-    Lifted,
+    #[serde(rename = "lifted")]
+    FailureUncertain,
     /// The image fails with another outcome, starts by another route, or started or stopped using a GPU.
     Otherwise,
     /// The image no longer runs on the pool.
@@ -157,7 +158,7 @@ impl VerdictChange {
             | (Starts | Depends | Undetermined, NotApplicable) => Self::Otherwise,
             (_, Fails) => Self::Breaks,
             (_, Starts) => Self::Works,
-            (Fails, Depends | Undetermined) => Self::Lifted,
+            (Fails, Depends | Undetermined) => Self::FailureUncertain,
             (Starts | NotApplicable, Depends | Undetermined) => Self::Unsure,
             (Depends | Undetermined, Depends | Undetermined) | (NotApplicable, NotApplicable) => Self::Same,
         }

@@ -159,7 +159,7 @@ fn markdown_section(pair: &ComparedImage) -> String {
         let sign = match pool.change {
             VerdictChange::Breaks => "❌ ",
             VerdictChange::Works => "✅ ",
-            VerdictChange::Unsure | VerdictChange::Lifted => "❓ ",
+            VerdictChange::Unsure | VerdictChange::FailureUncertain => "❓ ",
             VerdictChange::Otherwise | VerdictChange::Gone | VerdictChange::Same => "",
         };
         let [before, after] = [&pool.before, &pool.after].map(|end| escape_prose(&verdict_cell(end.as_ref())));

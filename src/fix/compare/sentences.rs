@@ -50,7 +50,12 @@ pub fn verdict_changes(pools: &[ComparedPool]) -> Vec<String> {
         seen.or_else(|| nothing.then(|| "nothing newly works".to_owned())),
         far,
         pools_with_change(pools, VerdictChange::Unsure, "now may fail or is unknown", "now may fail or are unknown"),
-        pools_with_change(pools, VerdictChange::Lifted, "no longer fails for certain", "no longer fail for certain"),
+        pools_with_change(
+            pools,
+            VerdictChange::FailureUncertain,
+            "no longer fails for certain",
+            "no longer fail for certain",
+        ),
         pools_with_change(pools, VerdictChange::Otherwise, "has another result", "have another result"),
         pools_with_change(pools, VerdictChange::Gone, "is no longer used", "are no longer used"),
     ];
@@ -83,7 +88,7 @@ pub(super) fn driver_changes(drivers: &[MinimumDriverComparison], all: usize) ->
 fn driver_change(one: &MinimumDriverComparison, everywhere: bool) -> String {
     let names: Vec<&str> = one.pools.iter().map(String::as_str).collect();
     let on = if everywhere { String::new() } else { format!(" on {}", quoted_list(&names)) };
-    // Who has one of those starts, and does no longer after an upgrade to one of those between.
+    // An image starts with one of those, and no longer after an upgrade to one of those between.
     let below: Vec<&str> = one.below.iter().map(String::as_str).collect();
     let own = match below.len() {
         0 => String::new(),
@@ -213,8 +218,8 @@ mod tests {
                 VerdictChange::Gone,
                 VerdictChange::Works,
                 VerdictChange::Same,
-                VerdictChange::Lifted,
-                VerdictChange::Lifted,
+                VerdictChange::FailureUncertain,
+                VerdictChange::FailureUncertain,
                 VerdictChange::Otherwise,
             ],
             [
@@ -304,7 +309,7 @@ mod tests {
             let more =
                 MinimumDriverComparison { older_before: Some(older.clone()), older_after: Some(older), ..one.clone() };
             let [plain, more] = [one, more].map(|one| driver_changes(&[one], all).join(""));
-            // What did start says nothing of what does.
+            // A previous start says nothing about the new one.
             let suffix = if more == plain {
                 ""
             } else {

@@ -137,7 +137,7 @@ impl<'a> HostsByRelease<'a> {
     fn all_start(&self, images: &mut [ReleaseGroups<'_>], at: usize) -> bool {
         let hosts = self.hosts_with_release(at);
         let fails = images.iter_mut().position(|groups| !groups.starts_with_release(at, hosts, self.knowledge));
-        // What a driver was too old for is asked first of the next.
+        // The image for which a driver was too old is tested first with the next one.
         if let Some(one) = fails {
             images.swap(0, one);
         }

@@ -115,7 +115,7 @@ mod tests {
             (&["FactId(7) FactId(3) FactId(7)"][..], "#0 #1 #0"),
             (&["id: FactId(12), F", "FactId(12), FactId(4)"], "id: #0, F#0, #1"),
             (&["[FactId(0)]"], "[#0]"),
-            // Nobody's number.
+            // A number without a fact.
             (&[r#""FactId(7)" FactId(9)"#], r#""FactId(7)" #0"#),
             (&[r#""\"FactId(7)" FactId(9)"#], r#""\"FactId(7)" #0"#),
             (&[r#""a\\" FactId(9) "FactId(1)"#], r#""a\\" #0 "FactId(1)"#),

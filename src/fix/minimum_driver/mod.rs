@@ -1,15 +1,14 @@
 //! The minimum driver: one definition for every command that reports it, `compare`, `needs`, `fleet what-if` and
 //! `recommend`.
 //!
-//! It is the release from which on every known release does, all else as it is: of the releases that the tables know,
-//! the first of the last unbroken row of those with which all start that is asked about. Where the newest releases do
-//! not do any more, the row ends before them. An older release that does, with one that does not in between, is not the
-//! smallest: who has it starts, and does no longer after an upgrade to one that is named as enough. As everywhere nothing
-//! is taken for monotone.
+//! It is the release from which on every known release works, with all else unchanged: of the releases in the tables,
+//! the first of the last contiguous run with which everything in question starts. If the newest releases no longer
+//! work, the run ends before them. An older release that works, followed by one that does not, is not the minimum: an
+//! upgrade to a release above a minimum must not break the start. As everywhere, no monotonicity is assumed.
 //!
-//! What cures a pool is another question: the smallest *change* may be a release below such a gap.
+//! The smallest *change* that fixes a pool is another question: it may be a release below such a gap.
 //!
-//! What was seen of a subject is inferred once and replayed on as many drivers as there are.
+//! The observations of a subject are inferred once and replayed on every driver.
 
 mod driver_search;
 mod image_equivalence;

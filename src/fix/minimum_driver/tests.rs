@@ -50,7 +50,7 @@ fn read_pool(text: &str) -> Pool {
 /// Returns the minimum driver by the verdict on every release.
 fn minimum_driver_in_full(images: &SubjectImages, pool: &Pool, knowledge: Knowledge) -> MinimumDriver {
     let releases = releases_for_pool(pool, knowledge);
-    // Where another system holds the driver, nobody can tell.
+    // If another system provides the driver, its version is unknown.
     let mut least = if releases.is_empty() { MinimumDriver::Open } else { MinimumDriver::Never };
     for driver in releases.into_iter().rev() {
         match (images.result_on_pool(&with_driver(pool, driver), knowledge), least) {

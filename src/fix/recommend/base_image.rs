@@ -145,7 +145,7 @@ impl BaseSelector<'_> {
         found.extend(self.cuda_images(candidate_releases));
         found.extend(self.monthly_containers(candidate_releases));
         found.extend(self.framework_image_tags(candidate_releases));
-        // Of what nobody knows which libraries it looks for, a base with all of them is the only one to be named.
+        // If the required libraries are unknown, only a base with all libraries is recommended.
         if matches!(self.constraint, BaseConstraint::Any) && self.has_unknown_libraries(candidate_releases) {
             found.retain(|base| base.kind == BaseImageKind::Cuda);
         }

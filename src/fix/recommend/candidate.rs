@@ -35,7 +35,7 @@ pub(super) struct CandidateImage<'a> {
     pub(super) candidate_releases: Vec<&'a CandidateRelease>,
     pub(super) base: BaseCandidate,
     /// The environment variables for GPU access.
-    pub(super) asks: GpuEnvironment,
+    pub(super) gpu_environment: GpuEnvironment,
 }
 
 impl CandidateImage<'_> {
@@ -67,13 +67,13 @@ impl CandidateImage<'_> {
     /// Returns the head of a Dockerfile.
     pub(super) fn dockerfile(&self, knowledge: Knowledge) -> String {
         let mut text = format!("FROM {}\n", self.base.reference);
-        if self.asks != GpuEnvironment::Nothing
+        if self.gpu_environment != GpuEnvironment::Nothing
             && let Some(row) = knowledge.cuda_images().last()
         {
             let (devices, capabilities) = (row.visible_devices, row.driver_capabilities);
             let _ = writeln!(text, "ENV NVIDIA_VISIBLE_DEVICES={devices} NVIDIA_DRIVER_CAPABILITIES={capabilities}");
         }
-        if self.asks == GpuEnvironment::Driver {
+        if self.gpu_environment == GpuEnvironment::Driver {
             let _ = writeln!(text, "ENV LD_LIBRARY_PATH={GKE_DRIVER_DIRECTORY}");
         }
         let pip = self.pip_commands(knowledge);
@@ -127,7 +127,7 @@ mod tests {
         }
     }
 
-    fn text(candidate_releases: Vec<&CandidateRelease>, installs: bool, asks: GpuEnvironment) -> String {
+    fn text(candidate_releases: Vec<&CandidateRelease>, installs: bool, gpu_environment: GpuEnvironment) -> String {
         let base = BaseCandidate {
             reference: "a:1".to_owned(),
             kind: BaseImageKind::Given,
@@ -138,7 +138,7 @@ mod tests {
             larger: None,
             older: None,
         };
-        CandidateImage { candidate_releases, base, asks }.dockerfile(Knowledge::built_in())
+        CandidateImage { candidate_releases, base, gpu_environment }.dockerfile(Knowledge::built_in())
     }
 
     #[test]

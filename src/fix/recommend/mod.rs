@@ -8,19 +8,19 @@
 //!
 //! | order | what counts |
 //! |---|---|
-//! | 1 | all that decides was seen, before what starts as far as it was seen; of these, what is known to look for libraries that are there, before what of nobody knows which it looks for |
+//! | 1 | everything that decides was inspected, before what starts as far as it was inspected; of these, required libraries that are known and present, before unknown ones |
 //! | 2 | the worst route over all pools, then the next one: native, minor-version, forward-compat, jit |
 //! | 3 | a build for the CUDA major that the base holds, where it holds one |
 //! | 4 | the newer release, package by package; of a base alone, the newer CUDA, of a container of every month the later month |
-//! | 5 | headroom: the smaller driver from which on it starts, the pool that wants the largest first |
-//! | 6 | the base that brings less: a language image, an operating system, a CUDA base image, a framework image |
+//! | 5 | headroom: the smaller driver from which on it starts, the pool that needs the largest first |
+//! | 6 | the base that contains less: a language image, an operating system, a CUDA base image, a framework image |
 //! | 7 | a tag to run before one to build in, the shorter one, the name |
 //!
-//! Where the best of them starts somewhere only with code that is compiled for the GPU at start-up, and what it calls
-//! was seen by nobody, the fewest images that need no such code are told as well.
+//! If the best of them starts on a pool only with code that is compiled for the GPU at start-up, and the libraries that
+//! it calls were not inspected, the fewest images that need no such code are listed as well.
 //!
-//! What fails on a pool, cannot be told there, or starts and uses no GPU is not recommended. Of bases that differ in
-//! their flavour alone the smallest is tried; a larger one where that has not enough.
+//! A combination that fails on a pool, is undetermined there, or starts without a GPU is not recommended. Of bases with
+//! different flavours only the smallest is tried, and a larger one if that lacks something.
 
 mod base_image;
 mod candidate;
@@ -101,7 +101,7 @@ pub fn recommend(requirements: RecommendRequest<'_>, settings: AnalysisSettings<
         || CandidateTester::new(&place),
         |bench, one| test_on_base(one, given, bench),
     );
-    // Where nobody names a base, older ones of CUDA are for what starts on no other.
+    // Without a requested base, older CUDA bases are tried only if no other one starts everywhere.
     if requirements.base.is_none() && !tried.iter().any(TestedCandidate::starts_everywhere) {
         let older = parallel::map_with_state(
             requirements.jobs,
@@ -159,7 +159,7 @@ fn test_on_base<'a>(
     let candidate = CandidateImage {
         candidate_releases: candidate_releases.clone(),
         base: base.clone(),
-        asks: GpuEnvironment::Nothing,
+        gpu_environment: GpuEnvironment::Nothing,
     };
     if given { test_with_older_base(candidate, bench) } else { test_candidate(candidate, bench) }
 }
@@ -176,7 +176,8 @@ fn test_on_older_base<'a>(first: &TestedCandidate<'a>, bench: &CandidateTester<'
     let base = first.candidate.base.older.as_deref()?.clone();
     first.ends.iter().find(|end| may_need_newer_driver(**end))?;
     let candidate_releases = first.candidate.candidate_releases.clone();
-    let second = test_candidate(CandidateImage { candidate_releases, base, asks: GpuEnvironment::Nothing }, bench);
+    let second =
+        test_candidate(CandidateImage { candidate_releases, base, gpu_environment: GpuEnvironment::Nothing }, bench);
     (count_starting_pools(&second) > count_starting_pools(first)).then_some(second)
 }
 
@@ -219,7 +220,7 @@ fn test_candidate<'a>(candidate: CandidateImage<'a>, bench: &CandidateTester<'_,
     let no_gpu = |one: &TestedCandidate<'a>| one.ends.contains(&CandidateResult::Fails(Outcome::NoGpu));
     match larger {
         None if plain && no_gpu(&first) => {
-            let asking = |asks| once(CandidateImage { asks, ..candidate.clone() });
+            let asking = |gpu_environment| once(CandidateImage { gpu_environment, ..candidate.clone() });
             let second = asking(GpuEnvironment::Gpus);
             let third = no_gpu(&second).then(|| asking(GpuEnvironment::Driver));
             // Where none starts, the one that gets past the missing GPU says what is in the way behind it.
@@ -251,7 +252,7 @@ const fn may_lack_libraries(end: CandidateResult) -> bool {
 fn unknown_reason(one: &TestedCandidate<'_>, settings: AnalysisSettings<'_>) -> Option<String> {
     let mut sources = Sources::default();
     let source = sources.add(SourceText::new("Dockerfile", one.text.clone()));
-    // The texts of pools are not told of: places are left out.
+    // Pools are reported without their source positions.
     let fleet = crate::fleet::Fleet { built_in: true, source, ..settings.fleet.clone() };
     let settings = AnalysisSettings {
         sources: &sources,

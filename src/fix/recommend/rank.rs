@@ -87,7 +87,7 @@ pub(super) fn compare_releases(one: &CandidateImage<'_>, other: &CandidateImage<
         .iter()
         .zip(&other.candidate_releases)
         .map(|(one, other)| other.version.compare(one.version));
-    // Of images of one repository that bring a framework, the newer one.
+    // Of framework images of one repository, the newer one.
     let later = || match (one.base.kind, other.base.kind) {
         (BaseImageKind::Framework, BaseImageKind::Framework) => {
             compare_natural(&other.base.reference, &one.base.reference)
@@ -226,7 +226,11 @@ mod tests {
             older: None,
         };
         TestedCandidate {
-            candidate: CandidateImage { candidate_releases: vec![choice], base, asks: GpuEnvironment::Nothing },
+            candidate: CandidateImage {
+                candidate_releases: vec![choice],
+                base,
+                gpu_environment: GpuEnvironment::Nothing,
+            },
             text: String::new(),
             ends: ends.to_vec(),
             libraries_known: true,

@@ -183,7 +183,7 @@ fn rejected_combinations(
     found.sort_by(|one, other| {
         rank::compare_releases(&one.candidate, &other.candidate).then_with(|| starts(other).cmp(&starts(one)))
     });
-    // Of those that end alike the newest tells for all.
+    // The newest of those with equal results represents all.
     let mut ends: Vec<&[CandidateResult]> = Vec::new();
     found.retain(|one| {
         let new = !ends.contains(&one.ends.as_slice());

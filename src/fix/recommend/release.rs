@@ -1,7 +1,7 @@
 //! Releases and builds of a distribution that a requirement allows, with the Python versions and NVIDIA library wheels
 //! that they need, as far as the tables list them.
 //!
-//! Library wheels of one name share a directory, and each release pins its own: two unrelated releases that bring some
+//! Library wheels of one name share a directory, and each release pins its own: two unrelated releases with such wheels
 //! are not known to work together.
 
 use std::cell::RefCell;
@@ -234,7 +234,7 @@ fn distribution_releases(
             found.extend(extras.into_iter().map(|extra| choice((version, row), &[extra])));
         }
     }
-    // Of extras that bring the same, the one that says most; what is added behind a `-` wants more of the image.
+    // Of extras with the same dependencies, the most specific one; a suffix behind a `-` requires more of the image.
     let plain = |row: &RequiresDistRow, extra: &str| {
         let mut others = of_extras().filter(|(other, own)| other.same && other.package == row.package && *own != extra);
         !others.any(|(_, other)| {
@@ -336,7 +336,7 @@ pub(super) fn are_compatible(one: &CandidateRelease, other: &CandidateRelease, r
     if twice && one.cuda.is_some() && other.cuda.is_some() || have_conflicting_nvidia_wheels(one, other, knowledge) {
         return false;
     }
-    // What an image brings is compiled on the torch of that image.
+    // Packages of an image are compiled for the torch of that image.
     let is_tied_to_image = |one: &CandidateRelease, other: &CandidateRelease| {
         one.within.is_some() && other.within.is_none() && is_compiled_for_torch(&one.name, knowledge)
     };
@@ -346,7 +346,7 @@ pub(super) fn are_compatible(one: &CandidateRelease, other: &CandidateRelease, r
     match [one, other].map(|choice| knowledge.has_variants(&choice.name)) {
         [false, true] => wants(one, other),
         [true, false] => wants(other, one),
-        // Both bring the framework along: one release of it for both.
+        // Both depend on the framework: one release of it for both.
         _ => match (required_torch(one), required_torch(other)) {
             (Some(own), Some(others)) => have_common_torch(own, others, knowledge),
             (None, Some(_)) => !is_tied_to_image(one, other),

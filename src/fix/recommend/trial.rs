@@ -168,7 +168,7 @@ impl<'p, 'a> CandidateTester<'p, 'a> {
 /// Returns the subject for a Dockerfile text without a build context.
 pub(super) fn dockerfile_subject(text: &str, source: SourceId, knowledge: Knowledge) -> AnalysisSubject {
     let dockerfile = LazyDockerfile::new(text);
-    let (options, early) = (EvaluateOptions::new(knowledge), CachedTargetObservations::default());
+    let (options, cached_target) = (EvaluateOptions::new(knowledge), CachedTargetObservations::default());
     let (files, bases) = (ContextFiles::default(), Arc::default());
     AnalysisSubject {
         name: "Dockerfile".to_owned(),
@@ -181,7 +181,7 @@ pub(super) fn dockerfile_subject(text: &str, source: SourceId, knowledge: Knowle
         only: None,
         start: Start::default(),
         named_at: None,
-        content: SubjectContent::Dockerfile { source, dockerfile, options, files, bases, early },
+        content: SubjectContent::Dockerfile { source, dockerfile, options, files, bases, cached_target },
     }
 }
 

@@ -77,7 +77,7 @@ pub(super) fn build_edit_variants(
                 }
             }
         }
-        // Beside the default index, the wheel without CUDA is taken of that.
+        // With the default index, the wheel without CUDA comes from that index.
         (None, Some(new)) if is_build_selected_by_index(case, version, new) => {
             let only =
                 more.and_then(|more| sole_index::replace_default_index(case, texts, (own, source, word), style, more));
@@ -86,7 +86,7 @@ pub(super) fn build_edit_variants(
             }
         }
         (None, Some(new)) => {
-            let named = matches!(&own.requirement.indexes, IndexSelection::Beside(tags) if tags.contains(new));
+            let named = matches!(&own.requirement.indexes, IndexSelection::DefaultAndExtra(tags) if tags.contains(new));
             let Some(more) = more.map(|more| if named { Vec::new() } else { more }) else { return Vec::new() };
             let local = match from {
                 Some(from) => version_span(text, word, from.as_str()).map(|span| (span, format!("{to}+{new}"))),

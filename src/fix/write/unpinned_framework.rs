@@ -109,7 +109,7 @@ fn install_edits(
     let found = match &one.first.requirement.indexes {
         IndexSelection::Default if installs_nothing_else => insert_option(INDEX_OPTION)?,
         IndexSelection::Default if !own => insert_option(EXTRA_INDEX_OPTION)?,
-        IndexSelection::Beside(tags) if installs_nothing_else && tags.iter().any(|tag| tag == build) => {
+        IndexSelection::DefaultAndExtra(tags) if installs_nothing_else && tags.iter().any(|tag| tag == build) => {
             vec![index_urls::replace_extra_index_option(texts, place, build)?]
         }
         _ => return None,

@@ -61,7 +61,7 @@ fn open_quote(text: &str) -> Option<char> {
             }
             (None, '"' | '\'') => open = Some(c),
             (Some(quote), c) if quote == c => open = None,
-            // What follows on the line is said to nobody.
+            // The rest of the line is a comment.
             (None, '#') if begins => {
                 rest.by_ref().find(|c| *c == '\n');
             }

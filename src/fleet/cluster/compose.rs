@@ -30,7 +30,7 @@ pub(super) fn read_services(
         found.notes.extend(missing.map(|missing| format!("{name}: {missing}")));
         let start = gpu_access(service, open);
         if start.is_none() {
-            // What was not read may ask for one.
+            // The part that was not read may request one.
             found.without_gpu += usize::from(!open);
             continue;
         }
@@ -72,13 +72,13 @@ fn gpu_access(service: &Value, open: bool) -> Option<Start> {
     let devices = items_at(service, &["deploy", "resources", "reservations", "devices"]);
     let named =
         |device: &Value| items_at(device, &["device_ids"]).iter().filter_map(Value::as_str).any(is_nvidia_cdi_name);
-    let handed = |device: &Value| {
+    let requested = |device: &Value| {
         let capable =
             items_at(device, &["capabilities"]).iter().any(|one| matches!(one.as_str(), Some("gpu" | "nvidia")));
         let nvidia = text_at(device, &["driver"]) == Some(NVIDIA);
         !named(device) && (nvidia || (capable && !has_other_driver(device)))
     };
-    // What nodes of a swarm offer is called by whoever sets them up; NVIDIA's own guide has `NVIDIA-GPU`.
+    // The administrator names the resources of swarm nodes; NVIDIA's own guide has `NVIDIA-GPU`.
     let swarm = items_at(service, &["deploy", "resources", "reservations", "generic_resources"]);
     let offered = |one: &Value| {
         let kind = text_at(one, &["discrete_resource_spec", "kind"]).unwrap_or_default().to_ascii_lowercase();
@@ -90,12 +90,12 @@ fn gpu_access(service: &Value, open: bool) -> Option<Start> {
         gpus => gpus.is_some_and(Value::is_string),
     };
     let nvidia = text_at(service, &["runtime"]) == Some(NVIDIA);
-    let by = if gpus || devices.iter().any(handed) {
+    let by = if gpus || devices.iter().any(requested) {
         GpuProvider::Engine
     } else if devices.iter().any(named) || others.any(is_nvidia_cdi_name) {
         GpuProvider::Names
     } else if swarm.iter().any(offered) || (nvidia && open) {
-        GpuProvider::Untold
+        GpuProvider::Unknown
     } else if nvidia {
         GpuProvider::Runtime
     } else {
@@ -137,7 +137,7 @@ fn read_env_files(
             whole = false;
             continue;
         };
-        // Variables within values are those of whoever starts the service.
+        // Variables within values come from the shell that starts the service.
         let value = |value: String| Some(value).filter(|value| !value.contains('$'));
         env.extend(parse_environment_file(&text).into_iter().map(|(name, raw_value)| (name, value(raw_value))));
     }

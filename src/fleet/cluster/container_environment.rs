@@ -84,7 +84,7 @@ fn variable_value(variable: &Value, maps: &NamespaceConfigMaps<'_>) -> Option<St
         (None | Some(Value::Null), None) => Some(String::new()),
         (None, Some(from)) => {
             let of = |field: &str| text_at(from, &["configMapKeyRef", field]);
-            // What it says is taken as it is.
+            // Its value is used as it is.
             maps.get(of("name")?)?.get(of("key")?).map(|value| value.replace('$', "$$"))
         }
         _ => None,

@@ -17,7 +17,8 @@ pub struct Start {
 pub enum GpuProvider {
     /// Unknown.
     #[default]
-    Untold,
+    #[serde(rename = "untold")]
+    Unknown,
     /// The container engine, by `gpus` or reserved devices: it sets the variable itself.
     Engine,
     /// The container engine, by device names of the Container Device Interface.
@@ -39,7 +40,7 @@ impl Start {
     /// Returns the setting that gives access, for messages.
     pub fn setting_description(self) -> &'static str {
         match self.by {
-            GpuProvider::Untold => "nothing",
+            GpuProvider::Unknown => "nothing",
             GpuProvider::Engine => "`gpus` or reserved devices",
             GpuProvider::Names => "CDI device names",
             GpuProvider::Runtime => "`runtime: nvidia`, which uses NVIDIA_VISIBLE_DEVICES of the container",

@@ -16,9 +16,9 @@ pub const MIG_RESOURCE_PREFIX: &str = "nvidia.com/mig-";
 pub struct NodeRequirements(pub Vec<Vec<NodeRequirement>>);
 
 impl NodeRequirements {
-    /// Whether there is no list, or one of which `may` holds for each requirement.
-    pub fn is_satisfied_if(&self, may: impl Fn(&NodeRequirement) -> bool) -> bool {
-        self.0.is_empty() || self.0.iter().any(|demands| demands.iter().all(&may))
+    /// Whether there is no list, or one of which `may_fulfill` holds for each requirement.
+    pub fn may_be_fulfilled(&self, may_fulfill: impl Fn(&NodeRequirement) -> bool) -> bool {
+        self.0.is_empty() || self.0.iter().any(|demands| demands.iter().all(&may_fulfill))
     }
 }
 
@@ -48,7 +48,8 @@ pub enum LabelCondition {
     /// The label is a number below this one.
     Below(i64),
     /// An unknown condition, which excludes no node.
-    Untold,
+    #[serde(rename = "untold")]
+    Unknown,
 }
 
 /// What is known about a label of some nodes.
@@ -69,7 +70,7 @@ impl LabelCondition {
     pub fn may_match_label(&self, label: &LabelState) -> bool {
         match label {
             LabelState::Unknown => true,
-            LabelState::Absent => matches!(self, Self::NotIn(_) | Self::DoesNotExist | Self::Untold),
+            LabelState::Absent => matches!(self, Self::NotIn(_) | Self::DoesNotExist | Self::Unknown),
             LabelState::OneOf(values) => values.iter().any(|value| self.holds_for_value(value)),
             LabelState::Between(from, to) => self.may_hold_in_range(*from, *to),
         }
@@ -81,7 +82,7 @@ impl LabelCondition {
         match self {
             Self::In(values) => values.contains(value),
             Self::NotIn(values) => !values.contains(value),
-            Self::Exists | Self::Untold => true,
+            Self::Exists | Self::Unknown => true,
             Self::DoesNotExist => false,
             Self::Above(bound) => number().is_some_and(|number| number > *bound),
             Self::Below(bound) => number().is_some_and(|number| number < *bound),
@@ -97,7 +98,7 @@ impl LabelCondition {
         match self {
             Self::In(values) => values.iter().any(within),
             Self::NotIn(values) => from.is_none() || from != to || !values.iter().any(within),
-            Self::Exists | Self::Untold => true,
+            Self::Exists | Self::Unknown => true,
             Self::DoesNotExist => false,
             Self::Above(bound) => to.is_none_or(|to| to > *bound),
             Self::Below(bound) => from.is_none_or(|from| from < *bound),
@@ -108,7 +109,7 @@ impl LabelCondition {
 impl NodeRequirement {
     /// Creates the requirement of an entry of `nodeSelector`.
     fn from_node_selector(key: &str, value: &Value) -> Self {
-        let holds = value.as_str().map_or(LabelCondition::Untold, |value| LabelCondition::In(vec![value.to_owned()]));
+        let holds = value.as_str().map_or(LabelCondition::Unknown, |value| LabelCondition::In(vec![value.to_owned()]));
         Self { key: key.to_owned(), holds }
     }
 
@@ -124,7 +125,7 @@ impl NodeRequirement {
             ("DoesNotExist", _) => LabelCondition::DoesNotExist,
             ("Gt", Some(bound)) => LabelCondition::Above(bound),
             ("Lt", Some(bound)) => LabelCondition::Below(bound),
-            _ => LabelCondition::Untold,
+            _ => LabelCondition::Unknown,
         };
         Self { key: text_at(value, &["key"]).unwrap_or_default().to_owned(), holds }
     }
@@ -154,7 +155,7 @@ pub(super) fn read_node_requirements(spec: &Value) -> NodeRequirements {
         selector.map(|(key, value)| NodeRequirement::from_node_selector(key, value)).collect();
     selector.extend(mig_resources(spec).into_iter().map(|key| NodeRequirement { key, holds: LabelCondition::Exists }));
     let path = ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"];
-    // Terms that ask for a node by its name or another field narrow nothing here.
+    // Terms that select a node by its name or another field exclude nothing here.
     let term = |term: &Value| -> Vec<NodeRequirement> {
         selector
             .iter()

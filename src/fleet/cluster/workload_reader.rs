@@ -78,7 +78,7 @@ fn read_object(
     found: &mut Workloads,
 ) -> bool {
     if let Some(items) = value.get("items").and_then(Value::as_array) {
-        // What the API prints as a list of one kind says the kind once.
+        // A list of one kind that the API prints contains the kind once.
         let kind = text_at(value, &["kind"]).and_then(|kind| kind.strip_suffix("List")).filter(|kind| !kind.is_empty());
         for item in items {
             match kind.filter(|_| item.get("kind").is_none()) {

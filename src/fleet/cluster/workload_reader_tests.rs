@@ -135,7 +135,7 @@ fn a_mig_slice_is_a_node_requirement_and_a_whole_gpu_is_not() {
     let whole = container("limits", "nvidia.com/gpu: 1");
     let slice = container("requests", "nvidia.com/mig-1g.10gb: 1");
     assert_eq!(keys(&format!("{{containers: [{slice}]}}")), [["nvidia.com/mig-1g.10gb"]]);
-    // What one container asks for is asked of the node of all.
+    // What one container requests, the node of the pod must have.
     assert_eq!(keys(&format!("{{initContainers: [{slice}], containers: [{whole}]}}")), [["nvidia.com/mig-1g.10gb"]]);
     assert_eq!(
         keys(&format!("{{nodeSelector: {{tier: a}}, containers: [{slice}]}}")),
@@ -163,7 +163,7 @@ fn node_matches_unless_a_declared_label_contradicts() {
     let found = read_without_variables(YAML_DOCUMENTS).expect("documents");
     let nightly = found.list.first().expect("one");
     let fits = |labels: &[(&str, &str)], known: &[&str]| {
-        nightly.nodes.is_satisfied_if(|demand| demand.holds.may_match_label(&label_state(&demand.key, labels, known)))
+        nightly.nodes.may_be_fulfilled(|demand| demand.holds.may_match_label(&label_state(&demand.key, labels, known)))
     };
     for (labels, known, expected) in [
         (&[][..], &[][..], true),
@@ -179,7 +179,7 @@ fn node_matches_unless_a_declared_label_contradicts() {
     ] {
         assert_eq!(fits(labels, known), expected, "{labels:?}, known {known:?}");
     }
-    assert!(Workload::default().nodes.is_satisfied_if(|_| false), "anywhere");
+    assert!(Workload::default().nodes.may_be_fulfilled(|_| false), "anywhere");
     let text = |text: &str| vec![text.to_owned()];
     let (on, off) = (LabelState::OneOf(text("x")), LabelState::Absent);
     for (holds, with, without) in [
@@ -188,7 +188,7 @@ fn node_matches_unless_a_declared_label_contradicts() {
         (LabelCondition::DoesNotExist, false, true),
         (LabelCondition::Exists, true, false),
         (LabelCondition::Below(7), false, false),
-        (LabelCondition::Untold, true, true),
+        (LabelCondition::Unknown, true, true),
     ] {
         assert_eq!((holds.may_match_label(&on), holds.may_match_label(&off)), (with, without), "{holds:?}");
         assert!(holds.may_match_label(&LabelState::Unknown), "{holds:?}");
@@ -382,7 +382,7 @@ fn images_of_services_take_variables_as_builds_do() {
         ),
         ("hl:$TAG", None, Some("hl:2")),
         ("hl:${NONE-1}x", Some("hl:1x"), Some("hl:x")),
-        // Nothing gives these a value, whatever stands beside them.
+        // These get no value, whatever surrounds them.
         ("hl:$tag", None, None),
         ("hl:${TAG_}", None, None),
         ("hl:${OTHER:?needed}", None, None),

@@ -116,7 +116,7 @@ pub(super) fn read_csv(name: &str, text: &str, knowledge: Knowledge) -> Result<I
     if drivers.is_empty() {
         return Err(InventoryError::Unreadable("it lists no GPU".to_owned()));
     }
-    // A machine has one driver: a table with several is of several machines, and nobody knows of how many.
+    // A machine has one driver: a table with several describes an unknown number of machines.
     let single = drivers.len() == 1;
     let machines = drivers.into_iter().map(|(driver, gpus)| {
         let count = |count| single.then_some(count);

@@ -23,7 +23,7 @@ pub struct Drift {
     pub pool: String,
     /// `new`, `vanished`, `nodes`, `gpu`, `mig`, `count`, `driver`, `platform`, `labels`.
     pub what: &'static str,
-    /// What the file says.
+    /// The value in the file.
     pub declared: String,
     /// What is so.
     pub seen: String,
@@ -124,7 +124,7 @@ fn label_drift(pool: &Pool, machines: &[&InventoryMachine], reported: &[&str], f
         let labelled = machines.iter().filter(|machine| !machine.labels.is_empty());
         let mut seen: BTreeSet<&str> =
             labelled.map(|machine| machine.labels.get(name).map_or("", String::as_str)).collect();
-        // Another value is told above; that there is none is not.
+        // A different value is reported above, a missing one is not.
         let is_reported = |kind: &&str| reported.contains(kind);
         if LABELS_COVERED_BY_FIELDS
             .iter()

@@ -288,7 +288,7 @@ fn add_node(node: &KubernetesNode, found: &mut Inventory) {
     let arch = node.architecture.as_deref().or_else(|| label_value(labels, "kubernetes.io/arch"));
     build.platform = arch.map(|arch| format!("linux/{arch}"));
     build.wsl = node.kernel.as_deref().is_some_and(|kernel| kernel.to_lowercase().contains("microsoft"));
-    // Two launches are possible where the cloud brings a device plugin of its own.
+    // Two launches are possible if the cloud has its own device plugin.
     build.launch = label_value(labels, GKE_ACCELERATOR_LABEL).is_none().then_some(Launch::Kubernetes);
     if label_value(labels, PRODUCT_LABEL).is_none() && label_value(labels, OLD_DRIVER_LABEL).is_none() {
         build.notes.insert("GPU Feature Discovery has not labelled these nodes".to_owned());
@@ -349,7 +349,7 @@ fn node_gpus(node: &KubernetesNode, build: &mut MachineConfig) -> Vec<MachineGpu
         let parts = match partition {
             Some(profile) => GpuPartitioning::mig([profile], Some(false)),
             None if parts.is_mig() => parts,
-            // No label says that a GPU is whole.
+            // No label shows that a GPU is not partitioned.
             None => GpuPartitioning::Unknown,
         };
         let name = label_value(labels, GKE_ACCELERATOR_LABEL).unwrap_or_default();

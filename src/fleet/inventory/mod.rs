@@ -42,7 +42,7 @@ pub struct MachineGpu {
     pub count: Option<u32>,
     /// Whether it is whole.
     pub parts: GpuPartitioning,
-    /// Compute capability, where the source says it.
+    /// Compute capability, if the source contains it.
     pub capability: Option<ComputeCapability>,
 }
 
@@ -55,7 +55,7 @@ pub struct MachineConfig {
     pub gpus: Vec<MachineGpu>,
     /// Driver.
     pub driver: Option<DriverVersion>,
-    /// Newest CUDA of the driver, where the source says it.
+    /// Newest CUDA of the driver, if the source contains it.
     pub cuda: Option<CudaVersion>,
     /// `linux/amd64`.
     pub platform: Option<String>,
@@ -63,7 +63,7 @@ pub struct MachineConfig {
     pub launch: Option<Launch>,
     /// Windows Subsystem for Linux.
     pub wsl: bool,
-    /// Labels that tell pools apart.
+    /// Labels that distinguish pools.
     pub labels: BTreeMap<String, String>,
     /// What is to be known of it and has no field.
     pub notes: BTreeSet<String>,
@@ -74,7 +74,7 @@ pub struct MachineConfig {
 pub struct InventoryMachine {
     /// Its name; a file's where it has none.
     pub name: String,
-    /// How many it stands for; none where nobody says.
+    /// How many it stands for, if known.
     pub nodes: Option<u32>,
     /// `containerd 1.7.2`.
     pub engine: Option<String>,
@@ -89,7 +89,7 @@ pub struct InventoryMachine {
 pub struct Inventory {
     /// Machines with GPUs of NVIDIA.
     pub machines: Vec<InventoryMachine>,
-    /// Labels of the nodes that are left out, for selectors that must not meet them.
+    /// Labels of the nodes that are left out, for selectors that must not match them.
     pub left_out: Vec<BTreeMap<String, String>>,
     /// Why they are, as `without GPUs`, with how many there are.
     pub why_left_out: BTreeMap<String, usize>,

@@ -14,9 +14,9 @@ pub enum GpuPartitioning {
     Whole,
     /// It is divided.
     Mig {
-        /// The profiles of its devices, as a fleet file has them; empty where they are not told.
+        /// The profiles of its devices, as a fleet file has them; empty if unknown.
         profiles: BTreeSet<String>,
-        /// Whether whole GPUs of its name lie beside it in the machine; none where that is not told.
+        /// Whether the machine also has whole GPUs of its name, if known.
         has_whole_gpus: Option<bool>,
     },
 }

@@ -11,7 +11,7 @@ pub struct PoolDraft {
     pub name: String,
     /// What its machines are.
     pub build: MachineConfig,
-    /// How many there are; none where nobody says.
+    /// How many there are, if known.
     pub nodes: Option<u32>,
     /// Their names.
     pub machines: BTreeSet<String>,

@@ -31,12 +31,12 @@ const MIN_MEMORY_PERCENT: i64 = 90;
 pub fn can_schedule_on_pool(nodes: &NodeRequirements, pool: &Pool, fleet: &Fleet, knowledge: Knowledge) -> bool {
     let known: BTreeSet<&str> = fleet.pools.iter().flat_map(|pool| &pool.labels).map(|(key, _)| key.as_str()).collect();
     let node_labels = PoolNodeLabels { pool, knowledge };
-    nodes.is_satisfied_if(|requirement| {
+    nodes.may_be_fulfilled(|requirement| {
         let declared = pool.labels.iter().find(|(key, _)| *key == requirement.key);
         match declared {
             Some((_, value)) => requirement.holds.may_match_label(&LabelState::OneOf(vec![value.value.clone()])),
             None => node_labels.may_meet(requirement).unwrap_or_else(|| {
-                // A label that no pool of the fleet declares says nothing.
+                // A label that no pool of the fleet declares decides nothing.
                 !known.contains(requirement.key.as_str()) || requirement.holds.may_match_label(&LabelState::Absent)
             }),
         }
@@ -95,7 +95,7 @@ impl PoolNodeLabels<'_> {
             value.split_once(MIG_PRODUCT_SEPARATOR).map_or(value, |(gpu, _)| gpu).to_owned()
         };
         let same = |gpu: &GpuSpec, value: &str| self.knowledge.compare_gpus(&gpu.name, &whole(value));
-        // Whether GPUs are shared or parted is not told by every pool.
+        // Not every pool declares whether its GPUs are shared or partitioned.
         let surely = |gpu: &GpuSpec, value: &String| {
             gpu.mig.is_none() && whole(value) == *value && same(gpu, value) == GpuNameMatch::Yes
         };
@@ -104,9 +104,9 @@ impl PoolNodeLabels<'_> {
                 self.gpus().any(|gpu| values.iter().any(|value| same(gpu, value) != GpuNameMatch::No))
             }
             LabelCondition::NotIn(values) => self.gpus().any(|gpu| !values.iter().any(|value| surely(gpu, value))),
-            // A name is no number, and nodes label themselves only where somebody has set that up.
+            // A name is no number, and nodes have labels only where that is set up.
             LabelCondition::Above(_) | LabelCondition::Below(_) => false,
-            LabelCondition::Exists | LabelCondition::DoesNotExist | LabelCondition::Untold => true,
+            LabelCondition::Exists | LabelCondition::DoesNotExist | LabelCondition::Unknown => true,
         }
     }
 
@@ -153,7 +153,7 @@ impl PoolNodeLabels<'_> {
             }),
             // A version with dots is no number.
             LabelCondition::Above(_) | LabelCondition::Below(_) => false,
-            LabelCondition::Exists | LabelCondition::DoesNotExist | LabelCondition::Untold => true,
+            LabelCondition::Exists | LabelCondition::DoesNotExist | LabelCondition::Unknown => true,
         }
     }
 

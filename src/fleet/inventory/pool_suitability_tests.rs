@@ -172,7 +172,7 @@ fn gpu_labels_are_compared_with_declared_pool_fields() {
         ("gpu = \"L4\"", INSTANCE_TYPE_LABELS[0], holds_in(&["own.metal"]), true),
         ("gpu = \"L4\"", "example.com/tier", holds_in(&["a"]), true),
         ("gpu = \"L4\"\nlabels = { \"example.com/tier\" = \"b\" }", "example.com/tier", holds_in(&["a"]), false),
-        // What a pool says of its labels goes before what is made out.
+        // Declared labels of a pool take precedence over derived ones.
         ("gpu = \"L4\"\nlabels = { \"nvidia.com/gpu.product\" = \"X\" }", PRODUCT, holds_in(&["X"]), true),
         ("gpu = \"L4\"\nlabels = { \"nvidia.com/gpu.product\" = \"X\" }", PRODUCT, holds_in(&["NVIDIA-L4"]), false),
     ] {

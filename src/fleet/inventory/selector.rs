@@ -9,7 +9,7 @@ use crate::fleet::inventory::kubernetes::IDENTIFYING_LABELS;
 /// The labels of a node.
 pub type NodeLabels = BTreeMap<String, String>;
 
-/// A node selector term: a node must meet all of its demands.
+/// A node selector term: a node must match all of its requirements.
 pub type NodeSelectorTerm = Vec<NodeRequirement>;
 
 /// Labels that all nodes have, with or without GPUs, and that identify no node by themselves.
@@ -95,7 +95,7 @@ fn is_requirement_satisfied(requirement: &NodeRequirement, labels: &NodeLabels) 
         LabelCondition::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
         LabelCondition::Exists => value.is_some(),
         LabelCondition::DoesNotExist => value.is_none(),
-        LabelCondition::Above(_) | LabelCondition::Below(_) | LabelCondition::Untold => false,
+        LabelCondition::Above(_) | LabelCondition::Below(_) | LabelCondition::Unknown => false,
     }
 }
 

@@ -22,7 +22,7 @@ const WINDOWS_DRIVER_MODELS: [&str; 2] = ["WDDM", "MCDM"];
 #[derive(Default)]
 struct SmiGpu {
     name: String,
-    /// Whether MIG divides it, where the log says it.
+    /// Whether MIG is enabled, if the log contains it.
     mig: Option<bool>,
     virtual_gpu: bool,
     /// A display driver of Windows.

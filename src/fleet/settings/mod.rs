@@ -1,6 +1,6 @@
 //! The settings in `imagelint.toml`, each value with its location.
 //!
-//! Nothing here opens a file. Who loads a file says in which folder it lies, and its patterns are seen from there.
+//! Nothing here opens a file. The caller passes the directory of the file, and patterns are relative to it.
 
 mod input_settings;
 mod pattern;

@@ -53,7 +53,7 @@ pub(in crate::infer) struct BaseBuild {
     /// The listed versions before and after the torch in the image, if the tables do not list its exact version.
     pub(in crate::infer) torch_bounds: Option<[Option<RowVersion>; 2]>,
     /// The row by which it contains torch for GPUs of another vendor than NVIDIA.
-    pub(in crate::infer) of_others: Option<&'static RowInfo>,
+    pub(in crate::infer) other_vendor_torch: Option<&'static RowInfo>,
     /// The conda channel of its torch; `None` for the wheel.
     pub(in crate::infer) torch_channel: Option<&'static str>,
     /// Packages in the image, with their versions.
@@ -97,7 +97,7 @@ impl BaseBuild {
             probe_unsure: None,
             torch: None,
             torch_bounds: None,
-            of_others: None,
+            other_vendor_torch: None,
             torch_channel: None,
             packages: &[],
             compiled: None,

@@ -13,7 +13,7 @@ pub(crate) fn tag_version(tag: &str) -> &str {
     tag.split('-').next().unwrap_or(tag)
 }
 
-/// Returns every build that a tag of a CUDA repository may stand for; `unread`: whether nobody has seen that the tag
+/// Returns every build that a tag of a CUDA repository may stand for; `unread`: whether it was not checked that the tag
 /// exists.
 pub(super) fn builds_for_cuda_tag(query: &BaseImageQuery<'_>, unread: bool) -> Vec<BaseBuild> {
     let version = tag_version(query.tag);

@@ -11,7 +11,7 @@ pub(super) fn builds_for_framework_tag(query: &BaseImageQuery<'_>) -> Option<Vec
     let family = knowledge.base_family(&query.repository);
     if let Some(row) = knowledge.framework_image(&query.repository, query.tag) {
         let base = row.base.and_then(|version| knowledge.cuda_image(version));
-        // Which of its builds the base was, no table says.
+        // The tables do not list which of its builds the base was.
         let pinned = BaseImageQuery { pinned: true, ..query.clone() };
         return Some(match base {
             Some(base) => {

@@ -117,8 +117,8 @@ fn builds_for_reference(
     }
     let row = knowledge.gpu_image_evidence(&query.repository, query.tag);
     if let Some(plain) = knowledge.plain_image(&query.repository).filter(|_| row.is_none()) {
-        let of_others = Some(&plain.info).filter(|_| plain.torch);
-        return vec![BaseBuild { of_others, ..query.new_build(BaseFamily::Plain, Some(&plain.info)) }];
+        let other_vendor_torch = Some(&plain.info).filter(|_| plain.torch);
+        return vec![BaseBuild { other_vendor_torch, ..query.new_build(BaseFamily::Plain, Some(&plain.info)) }];
     }
     vec![BaseBuild { named: row.is_some(), ..query.new_build(BaseFamily::Unknown, row) }]
 }

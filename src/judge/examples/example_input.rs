@@ -71,12 +71,12 @@ fn read_subject(example: &Example, knowledge: Knowledge, sources: &mut Sources) 
         ExampleInput::Dockerfile(text) => {
             let dockerfile = LazyDockerfile::new(text.as_str());
             let source = sources.add(SourceText::new("Dockerfile", text.as_str()));
-            let (options, early) = (EvaluateOptions::new(knowledge), CachedTargetObservations::default());
+            let (options, cached_target) = (EvaluateOptions::new(knowledge), CachedTargetObservations::default());
             let (files, bases) = (ContextFiles::default(), Arc::default());
             (
                 "Dockerfile",
                 SubjectKind::Dockerfile,
-                SubjectContent::Dockerfile { source, dockerfile, options, files, bases, early },
+                SubjectContent::Dockerfile { source, dockerfile, options, files, bases, cached_target },
             )
         }
         ExampleInput::Image(text) => {

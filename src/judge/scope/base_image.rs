@@ -77,7 +77,7 @@ impl RuleScope<'_> {
     /// Returns the table row of a withdrawn CUDA image.
     fn withdrawn_row(&self, reference: &ImageReference) -> Option<&'static crate::knowledge::WithdrawnRow> {
         let repository = reference.familiar_name();
-        // Where neither stands there, it is `latest` that is asked for.
+        // Without either, `latest` is requested.
         let requested_tag = reference.tag().or(reference.digest().is_none().then_some("latest"));
         requested_tag
             .filter(|tag| self.knowledge.nonexistent_cuda_tag(&repository, tag).is_none())

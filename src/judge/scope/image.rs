@@ -30,7 +30,7 @@ impl RuleScope<'_> {
             "image.entrypoint" => self.entrypoint(),
             "image.starts" => self.start_commands(),
             "image.driver_libraries" => fact_lookup(&image.driver_libraries, |all| {
-                // The stub itself is a part of the toolkit, and so is a link beside it.
+                // The stub is part of the toolkit, and so is a link next to it.
                 let own = |one: &&DriverLibrary| !one.stub || (one.link && !one.path.contains("/stubs/"));
                 observed_list_lookup(all.iter().filter(own).map(|one| one.path.clone()).collect(), true)
             }),

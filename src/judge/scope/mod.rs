@@ -1,7 +1,7 @@
 //! Values that rule conditions and messages query: names of the vocabulary, answered from facts, pool and verdict.
 //!
-//! A name has one line: in `image`, `loader`, `base`, `packages` or `pool`, each beside what it is blamed on. A test compares
-//! them with the entries of the vocabulary.
+//! A name has one line: in `image`, `loader`, `base`, `packages` or `pool`, with the fact that it refers to. A test
+//! compares them with the entries of the vocabulary.
 
 mod arch_lists;
 mod base_image;

@@ -140,7 +140,7 @@ impl RuleScope<'_> {
                 .knowledge
                 .cpu_package(&package.requirement.name)
                 .filter(|_| package.requirement.manager != PackageManager::System);
-            // What an extra brings may come by conda, by another package's extra, or with the base.
+            // The dependency of an extra may come from conda, from another package's extra, or from the base image.
             let extra = |row: &ProcessorPackageRow| row.instead.contains('[');
             let elsewhere = || {
                 !self.has_cuda_base()
@@ -152,7 +152,7 @@ impl RuleScope<'_> {
         let certain = self.installed_packages(all).all(|package| package.conditional.is_none());
         let unread =
             |entry: &FactEntry| entry.key == FactKey::Requirements && matches!(entry.state, ValueState::Unknown(_));
-        // What the base image brings along is no reason to want a GPU.
+        // Packages of the base image are no reason to need a GPU.
         let installed = |one: &Component| one.role != ComponentRole::Container && !one.anonymous;
         let off = |one: &Component| one.is_disabled_by_variable(&self.image.facts);
         let has_code = |one: &Component| installed(one) && (!one.is_without_cuda() || off(one));
@@ -222,7 +222,7 @@ impl RuleScope<'_> {
             found.push((format!("the base image (CUDA {cuda})"), cuda.0.part(0), base));
         }
         let certain = |package: &&ObservedPackage| package.conditional.is_none();
-        // That of a framework of conda is told of where the framework is.
+        // The one of a conda framework is reported with the framework.
         let framework = self.image.components.iter().any(|one| one.name == BASE_IMAGE_FRAMEWORK);
         for package in self.seen?.packages.iter().filter(certain) {
             let named = self.knowledge.runtime_package(&package.requirement.name);
@@ -368,10 +368,10 @@ impl RuleScope<'_> {
         let Some(last) = self.installed_packages(all).rev().find(named) else {
             return BlamedLookup::without_fact(FactLookup::Absent);
         };
-        let IndexSelection::Beside(builds) = &last.requirement.indexes else {
+        let IndexSelection::DefaultAndExtra(builds) = &last.requirement.indexes else {
             return BlamedLookup::without_fact(FactLookup::Absent);
         };
-        // What a later command brings along was not chosen here.
+        // A dependency of a later command was not chosen here.
         let version = find_fact(self.image, FactKey::ComponentVersion, framework);
         if version.is_some_and(|version| !depends_on_fact(self.image, version, last.fact)) {
             return BlamedLookup::without_fact(FactLookup::Absent);

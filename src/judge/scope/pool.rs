@@ -141,7 +141,7 @@ fn common_mode(one: &JudgedPool<'_>) -> Option<Mode> {
     if let Some(mode) = &one.pool.mode {
         return Some(mode.value);
     }
-    // A pool that says how it starts containers, and with what, leaves no more than a few modes open.
+    // A pool that declares its launch and its toolkit leaves only a few modes open.
     let settled = one.pool.launch.is_some() && one.pool.toolkit.is_some();
     let mut modes = one.verdicts.first()?.hosts.iter().map(|host| host.host.mode);
     let first = modes.next().filter(|_| settled)?;

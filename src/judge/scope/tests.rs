@@ -198,7 +198,7 @@ fn mismatched_settings_are_reported() {
     ] {
         assert_eq!(lookup_text(&format!("{base}{text}"), name), expected, "{text}");
     }
-    // Without its compiler nobody knows what a toolkit refuses.
+    // Without its compiler it is unknown what a toolkit refuses.
     let runtime = "base = \"nvidia/cuda:12.4.1-runtime-ubuntu22.04\"\n[env]\nTORCH_CUDA_ARCH_LIST = \"7.0\"\n";
     assert_eq!(lookup_text(runtime, "arch_list.refused"), "unknown");
 }

@@ -7,7 +7,7 @@ use crate::layer::elf::fatbin::{
     CodeImage, ENTRY_HEADER_SIZE, Extent, parse_entry, parse_images, required_header_size,
 };
 use crate::layer::elf::sections::{Section, SectionKind};
-use crate::layer::elf::summary::{CodeContainers, CodeSection, ContainerContents};
+use crate::layer::elf::summary::{CodeContainers, CodeSection, FatbinContents};
 
 /// The largest number of container groups that are recorded with their offsets.
 const MAX_GROUPS: usize = 4_096;
@@ -249,8 +249,8 @@ fn section_of_container(at: u64, sections: &[Section]) -> CodeSection {
 }
 
 /// Groups images into cubins, PTX and intermediate code.
-fn group_images_by_kind(images: &[CodeImage]) -> ContainerContents {
-    let mut found = ContainerContents::default();
+fn group_images_by_kind(images: &[CodeImage]) -> FatbinContents {
+    let mut found = FatbinContents::default();
     for image in images {
         match image {
             CodeImage::Sass(target) => found.sass.push(*target),

@@ -19,4 +19,4 @@ mod strings;
 mod summary;
 
 pub use self::reader::{ElfReader, MAX_READER_MEMORY};
-pub use self::summary::{CodeContainers, CodeSection, ContainerContents, ElfSummary, Ptx, UninspectedElfPart};
+pub use self::summary::{CodeContainers, CodeSection, ElfSummary, FatbinContents, Ptx, UninspectedElfPart};

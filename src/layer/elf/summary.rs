@@ -13,7 +13,7 @@ pub struct ElfSummary {
     pub machine: u16,
     /// `e_type`: 2 for a program with a fixed address, 3 for a shared object.
     pub kind: u16,
-    /// The name that other files ask for it by.
+    /// The name by which other files require it.
     pub soname: Option<String>,
     /// Libraries that the loader has to find first, in the order of the file.
     pub needed: Vec<String>,
@@ -27,7 +27,7 @@ pub struct ElfSummary {
     pub code: Vec<CodeContainers>,
     /// Entries of fat binaries that are of no kind known here.
     pub unknown_entries: u32,
-    /// What could not be told, and why the rest may be less than all; sorted.
+    /// The parts that could not be read, so that the rest may be incomplete; sorted.
     pub not_inspected: Vec<UninspectedElfPart>,
 }
 
@@ -63,7 +63,7 @@ pub struct CodeContainers {
     /// Where they lie.
     pub place: CodeSection,
     /// What each holds.
-    pub holds: ContainerContents,
+    pub holds: FatbinContents,
     /// How many there are.
     pub count: u32,
 }
@@ -84,7 +84,7 @@ pub enum CodeSection {
 
 /// The contents of one container, an element for each image; sorted. A few old libraries have empty containers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ContainerContents {
+pub struct FatbinContents {
     /// Cubins.
     pub sass: Vec<CodeTarget>,
     /// PTX.

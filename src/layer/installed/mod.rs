@@ -66,13 +66,13 @@ pub enum FileEvidence {
         /// Version of cuDNN.
         cudnn: Option<String>,
     },
-    /// Who installed the distribution beside whose record this stands: `pip`, `uv`, `Poetry 1.8.3`.
+    /// The installer of the distribution with this record: `pip`, `uv`, `Poetry 1.8.3`.
     Installer(String),
     /// Where that distribution comes from, if not from an index.
     Source {
         /// The address, without credentials.
         url: String,
-        /// The build that the address speaks of: `cu121`.
+        /// The build in the URL: `cu121`.
         variant: Option<String>,
         /// Whether the distribution is imported from there.
         editable: bool,

@@ -9,7 +9,7 @@ pub struct PackageDirectory {
     pub folder: String,
     /// The environment: `opt/venv`.
     pub prefix: String,
-    /// Python, where the folder says it: `3.11`.
+    /// Python, if the directory contains it: `3.11`.
     pub python: Option<String>,
 }
 

@@ -187,7 +187,7 @@ causes! {
         "the lock file contains several builds of {name}, and the one for this image is unknown" => SCAN_OR_DESCRIBE;
     SeveralLockedBuilds = "the lock file contains several builds of it" => SCAN_OR_DESCRIBE;
     NightliesOnly = "the index contains nightly builds and no release" => SCAN_OR_DESCRIBE;
-    IndexHasEarly { kind: String } = "the index has {kind}" => SCAN_OR_DESCRIBE;
+    IndexHasPrereleases { kind: String } = "the index has {kind}" => SCAN_OR_DESCRIBE;
     NewerInExtraIndex { kind: String } = "an additional index contains {kind}, which may be newer" => SCAN_OR_DESCRIBE;
     PreReleasesAllowed = "pre-release versions are allowed" => SCAN_OR_DESCRIBE;
     BackendByMachine { backend: String } = "uv selects the build by the machine: `{backend}`" => SCAN_OR_DESCRIBE;
@@ -258,7 +258,7 @@ causes! {
     BuildNotKnown { because: Box<Cause> } =
         "{because}" =>
         "set the build in the version and its index, such as +cu128 with --index-url https://download.pytorch.org/whl/cu128";
-    EarlyVersion { name: String, because: Box<Cause> } =
+    PrereleaseVersion { name: String, because: Box<Cause> } =
         "{because}: the resulting version of {name} is not in the compatibility database" =>
         "scan the built image, or set the version and the GPU code in an image description";
     VersionNotKnown { name: String, because: Box<Cause> } =

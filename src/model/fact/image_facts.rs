@@ -472,7 +472,7 @@ mod tests {
         TypedFact { id: FactId(0), state: ValueState::Known(value.to_owned()) }
     }
 
-    /// Names that end alike, that begin alike, and that are shorter than what they are told apart by.
+    /// Names with a common ending, with a common beginning, and shorter than the part that distinguishes them.
     #[test]
     fn a_variable_is_found_by_its_whole_name() {
         let names =

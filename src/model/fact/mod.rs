@@ -2,7 +2,7 @@
 //!
 //! A fact never travels without its evidence. Evidence is a graph: a fact is read somewhere (a leaf
 //! with its origin) or concluded from other facts and a table row. Labels, confidence and
-//! fixes all walk that graph down to a leaf that somebody can edit.
+//! fixes all walk that graph down to a leaf that a user can edit.
 
 mod as_text;
 mod fact_key;

@@ -1,6 +1,6 @@
 //! Facts as saved in a report: the directly read ones in the order of their ids, each with its origins.
 //!
-//! What was concluded is not kept: whoever reads a report concludes it again.
+//! Conclusions are not stored: they are inferred again when the report is read.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -100,7 +100,8 @@ pub enum IndexSelection {
     Only(String),
     /// The default index and the extra indexes of these variants: the highest version wins, a local one above its
     /// base.
-    Beside(Vec<String>),
+    #[serde(rename = "beside")]
+    DefaultAndExtra(Vec<String>),
     /// Unknown indexes.
     Unknown(Cause),
 }

@@ -31,7 +31,7 @@ pub(super) enum CompatDirectoryUse<'a> {
 pub(super) fn compat_directory_use(replay: Replay<'_>) -> CompatDirectoryUse<'_> {
     let selection = replay.host.compat_selection;
     // The specification for WSL has no hook, and of two libraries in one directory the file named libcuda.so.1, which
-    // is the Windows driver's, stays. On the command line of `ldconfig` the directory goes first there, too.
+    // is the Windows driver's, stays. On the command line of `ldconfig` the directory comes first there, too.
     let wsl = replay.host.wsl && selection != CompatSelection::Ldconfig;
     if selection == CompatSelection::Off || wsl {
         return CompatDirectoryUse::Nothing;

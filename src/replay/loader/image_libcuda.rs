@@ -24,8 +24,8 @@ pub(in crate::replay) enum ImageLibcuda {
 
 /// Whether the host certainly adds no libcuda to the container: no GPU is requested, or not for computing.
 pub(super) fn is_without_host_libcuda(replay: Replay<'_>) -> bool {
-    let by_nobody = matches!(replay.host.devices, DeviceSource::Nobody | DeviceSource::Off);
-    if (replay.host.mode == Mode::None && !by_nobody) || replay.host.toolkit_newer {
+    let by_nothing = matches!(replay.host.devices, DeviceSource::PlainRuntime | DeviceSource::Off);
+    if (replay.host.mode == Mode::None && !by_nothing) || replay.host.toolkit_newer {
         return false;
     }
     let libcuda = |given| matches!(given, GrantedCapabilities::Set(set) if !includes_libcuda(set));

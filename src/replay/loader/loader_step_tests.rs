@@ -252,7 +252,7 @@ fn highest_version_of_a_directory_is_loaded() {
         ),
         ("older", list("/usr/lib/x86_64-linux-gnu/libcuda.so.470.57.02"), "host"),
         ("the same", list("/usr/lib/x86_64-linux-gnu/libcuda.so.535.129.03"), "host"),
-        // `ldconfig` says that it is no link, and leaves it.
+        // `ldconfig` reports that it is no link, and keeps it.
         ("the very name", list(&format!("{lib}/libcuda.so.1")), "/usr/lib/x86_64-linux-gnu/libcuda.so.1"),
         ("a link of the very name", format!("{DEBIAN_FILE}\"{lib}/libcuda.so.1\" = {{ link = \"x\" }}\n"), "host"),
         ("the very name elsewhere", list("/usr/local/lib/libcuda.so.1"), "host"),
@@ -466,7 +466,7 @@ fn unread_note_is_irrelevant_if_both_libraries_work() {
         ("", "T4", "1.20.0", "580.95.05", "compat 580.173.02"),
         // It is taken for a library that is for other GPUs, or it is not.
         ("", "RTX 4090", "1.20.0", "580.95.05", "unknown"),
-        // A GPU of which nobody knows its class.
+        // A GPU of unknown class.
         ("", "{ name = \"own\", compute_capability = \"9.0\" }", "1.20.0", "580.95.05", "unknown"),
         // Not newer than the host's, and by the major alone.
         ("", "H100", "1.20.0", "580.173.02", "host"),

@@ -121,7 +121,7 @@ fn find_in_directory_of_image<'a>(replay: Replay<'a>, directory: &str) -> Option
     if unknown_root && directory == COMPAT_ROOT {
         return Some(LibcudaCandidate::Open(Basis::Image(replay.image.compat.id)));
     }
-    // The loader opens that very name; a link of it says which version it means.
+    // The loader opens that very name; the target of the link is the version.
     let baked = replay.image.driver_libraries.known().into_iter().flatten();
     let named =
         baked.filter(|library| ld_cache::is_library_in_directory(replay, directory, library) && library.libcuda);

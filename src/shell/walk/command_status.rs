@@ -48,7 +48,7 @@ impl CommandStatus {
     pub(super) fn as_condition(self) -> Tristate {
         match self {
             Self::Fine => Tristate::Maybe,
-            Self::Answer(chance) => chance,
+            Self::Answer(answer) => answer,
         }
     }
 }
@@ -123,12 +123,12 @@ impl AndOrList {
     }
 
     /// Records the status of the current command.
-    pub(super) fn record_status(&mut self, status: CommandStatus, asking: bool) {
+    pub(super) fn record_status(&mut self, status: CommandStatus, in_condition: bool) {
         let negated = std::mem::take(&mut self.negated);
         let status = match status {
-            // Whether a command of a condition ends well is what is asked.
-            CommandStatus::Fine if asking || negated => CommandStatus::Answer(Tristate::Maybe),
-            CommandStatus::Answer(chance) if negated => CommandStatus::Answer(chance.not()),
+            // The success of a command in a condition is unknown.
+            CommandStatus::Fine if in_condition || negated => CommandStatus::Answer(Tristate::Maybe),
+            CommandStatus::Answer(answer) if negated => CommandStatus::Answer(answer.not()),
             other => other,
         };
         self.status = match (self.gate, self.join) {

@@ -72,9 +72,9 @@ pub(in crate::shell) fn walk_script(
 impl<'a> ShellWalker<'a> {
     /// Returns the recorded commands; the last one is marked if a limit was reached.
     fn into_commands(mut self) -> Vec<Command> {
-        if self.over || self.out.len() >= MAX_COMMANDS {
+        if self.limit_reached || self.out.len() >= MAX_COMMANDS {
             if self.out.is_empty() {
-                self.over = false;
+                self.limit_reached = false;
                 self.branches.clear();
                 let word = Word {
                     value: ExpandedText::literal(":"),
@@ -115,7 +115,7 @@ impl<'a> ShellWalker<'a> {
         {
             let at = next;
             next += 1;
-            if self.over {
+            if self.limit_reached {
                 break;
             }
             if self.is_in_case_pattern() {
@@ -234,7 +234,7 @@ impl<'a> ShellWalker<'a> {
         let status = match self.test_result(&raw, redirects.any) {
             Some(answer) => CommandStatus::Answer(answer),
             None if raw.iter().all(plain) && !redirects.any => CommandStatus::Answer(Tristate::Yes),
-            None if self.insisted == Some(RequiredSuccess::Once) => CommandStatus::Answer(Tristate::Yes),
+            None if self.required_success == Some(RequiredSuccess::Once) => CommandStatus::Answer(Tristate::Yes),
             None => CommandStatus::Fine,
         };
         let kept =
@@ -270,10 +270,10 @@ impl<'a> ShellWalker<'a> {
             rest = after;
         }
         // What stands for more words than are read ends the reading.
-        let most = rest.len() + MAX_EXTRA_WORDS.saturating_sub(self.spread);
+        let most = rest.len() + MAX_EXTRA_WORDS.saturating_sub(self.added_words);
         let words: Vec<Word> = rest.iter().flat_map(|range| self.expand_word(text, range.clone())).take(most).collect();
-        self.spread += words.len().saturating_sub(rest.len());
-        self.over |= self.spread >= MAX_EXTRA_WORDS;
+        self.added_words += words.len().saturating_sub(rest.len());
+        self.limit_reached |= self.added_words >= MAX_EXTRA_WORDS;
         for range in ranges {
             self.apply_default_assignments(text.get(range.clone()));
         }
@@ -336,10 +336,10 @@ impl<'a> ShellWalker<'a> {
             for (name, value) in own {
                 self.variables.insert(name, value);
             }
-            let goes = self.reachability_after(&words);
+            let reachability = self.reachability_after(&words);
             let folder_change = self.folder_change(&words);
             self.record_command(words, Some(text.source_span(start..start + 1).start), redirects);
-            (self.variables, self.goes) = (saved, goes);
+            (self.variables, self.reachability) = (saved, reachability);
             for (name, value) in folder_change {
                 self.apply_assignment(name, value);
             }
@@ -361,7 +361,8 @@ impl<'a> ShellWalker<'a> {
         let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
         let mut span = first.span.cover(last.span);
         span.start = start.unwrap_or(span.start).min(span.start);
-        let conditional = (self.is_in_condition() && self.insisted.is_none()) || self.commands_run() != Tristate::Yes;
+        let conditional =
+            (self.is_in_condition() && self.required_success.is_none()) || self.commands_run() != Tristate::Yes;
         if self.out.len() < MAX_COMMANDS {
             let variables = self.shared_variables(words.first());
             let Redirections { writes, appends, input, .. } = redirects;

@@ -62,7 +62,7 @@ fn loops_functions_and_arrays_are_followed_where_they_are_plain() {
         ("read -ra P <<< \"1 2\" && a \"${P[@]}\" $P", vec!["read -ra P", "a 1 2 1"]),
         ("read -r V W <<< '1 2 3'; a $V $W", vec!["read -r V W", "a 1 2 3"]),
         ("V=4; read W <<< $V; a $W", vec!["read W", "a 4"]),
-        // What is not plain stays open, and what nobody calls does not run.
+        // Unsupported forms stay unknown, and a function that is not called does not run.
         ("IFS=, read -ra P <<< 1,2; a ${P[@]}", vec!["read -ra P", "a ?"]),
         ("P=(1); read -d x -a P <<< 2; a ${P[@]}", vec!["read -d x -a P", "a ?"]),
         ("read V <<< $(x); a $V", vec!["read V", "a ?"]),
@@ -104,7 +104,7 @@ fn loops_are_evaluated_as_in_a_shell() {
         ("while :; do a; break; done; b", vec!["~:", "a", "b"]),
         ("while false; do a; V=2; done; b ${V:-1}", vec!["~false", "b 1"]),
         ("A=(1); (A=(2)); a ${A[@]}", vec!["a 1"]),
-        // How often it goes round, or whether it ends there, is not known.
+        // The number of iterations, or whether the loop ends there, is unknown.
         ("V=1; while x; do V=2; done; a $V", vec!["~x", "a ?"]),
         ("V=1; while [ -n \"$(x)\" ]; do V=2; a; done; b $V", vec!["~a", "b ?"]),
         ("for v in 1 2; do if x; then break; fi; a $v; done; b $v", vec!["~x", "~a 1", "~x", "~a 2", "b ?"]),

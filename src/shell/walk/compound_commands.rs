@@ -69,7 +69,7 @@ impl ShellWalker<'_> {
             "while" | "until" => {
                 self.open_block(ShellBlockKind::Loop);
                 if let Some(branch) = self.branches.last_mut() {
-                    branch.turns = Some(ConditionLoop::new(word == "until"));
+                    branch.condition_loop = Some(ConditionLoop::new(word == "until"));
                     branch.followed = true;
                 }
             }
@@ -101,21 +101,22 @@ impl ShellWalker<'_> {
     pub(super) fn open_block(&mut self, kind: ShellBlockKind) {
         self.opened += 1;
         if self.branches.len() >= MAX_VARIABLES || self.opened > MAX_COMMANDS {
-            // Nobody writes so many; what comes after is not read.
-            self.over = true;
+            // The rest is not read.
+            self.limit_reached = true;
             return;
         }
-        let asking = matches!(kind, ShellBlockKind::If | ShellBlockKind::Loop | ShellBlockKind::Case(_));
+        let in_condition = matches!(kind, ShellBlockKind::If | ShellBlockKind::Loop | ShellBlockKind::Case(_));
         let list = std::mem::take(&mut self.list);
         let (before, now) = (self.variables.clone(), list.gate);
         let (after, set) = (None, Vec::new());
-        let (arm_ran, rounds, reading, turns, followed) = (Tristate::No, None, None, None, false);
-        let (arguments, part, goes) = (self.arguments.clone(), std::mem::take(&mut self.part.behind), self.goes);
+        let (arm_ran, value_loop, reading, condition_loop, followed) = (Tristate::No, None, None, None, false);
+        let (arguments, part, reachability) =
+            (self.arguments.clone(), std::mem::take(&mut self.part.behind), self.reachability);
         let arrays = self.arrays.clone();
         self.branches.push(ShellBlock {
             kind,
             now,
-            asking,
+            in_condition,
             arm_ran,
             before,
             arguments,
@@ -124,9 +125,9 @@ impl ShellWalker<'_> {
             after,
             set,
             list,
-            goes,
-            rounds,
-            turns,
+            reachability,
+            value_loop,
+            condition_loop,
             followed,
             reading,
         });
@@ -139,7 +140,7 @@ impl ShellWalker<'_> {
         if !matches!(branch.kind, ShellBlockKind::If | ShellBlockKind::Loop | ShellBlockKind::Case(_)) {
             return;
         }
-        branch.asking = false;
+        branch.in_condition = false;
         let runs = branch.arm_ran.not().and(condition);
         branch.now = branch.list.gate.and(runs);
         branch.arm_ran = branch.arm_ran.or(condition);
@@ -153,10 +154,10 @@ impl ShellWalker<'_> {
             return;
         }
         let variables = std::mem::replace(&mut self.variables, branch.before.clone());
-        if !branch.asking && branch.now == Tristate::Yes {
+        if !branch.in_condition && branch.now == Tristate::Yes {
             branch.after = Some(variables);
         }
-        branch.asking = true;
+        branch.in_condition = true;
         branch.now = branch.list.gate.and(branch.arm_ran.not());
     }
 
@@ -164,15 +165,31 @@ impl ShellWalker<'_> {
     pub(super) fn close_block(&mut self, ends: &dyn Fn(&ShellBlockKind) -> bool) {
         let inner = self.list.status;
         let Some(branch) = self.branches.pop_if(|branch| ends(&branch.kind)) else { return };
-        let ShellBlock { kind, now, asking, before, arguments, arrays, part, after, set, list, goes, followed, .. } =
-            branch;
+        let ShellBlock {
+            kind,
+            now,
+            in_condition,
+            before,
+            arguments,
+            arrays,
+            part,
+            after,
+            set,
+            list,
+            reachability,
+            followed,
+            ..
+        } = branch;
         // If every iteration of a loop was walked, the values after the loop are known.
-        let whole =
-            kind == ShellBlockKind::Loop && followed && !asking && now != Tristate::Maybe && list.gate == Tristate::Yes;
-        let sure = if asking || now != Tristate::Yes { None } else { Some(self.variables.clone()) };
+        let whole = kind == ShellBlockKind::Loop
+            && followed
+            && !in_condition
+            && now != Tristate::Maybe
+            && list.gate == Tristate::Yes;
+        let sure = if in_condition || now != Tristate::Yes { None } else { Some(self.variables.clone()) };
         self.list = list;
         let in_subshell = part || self.part.ahead;
-        self.goes = goes.after_block(self.goes, &kind, in_subshell);
+        self.reachability = reachability.after_block(self.reachability, &kind, in_subshell);
         let status = match kind {
             ShellBlockKind::Braces | ShellBlockKind::Subshell | ShellBlockKind::Script | ShellBlockKind::Called => {
                 inner
@@ -214,22 +231,22 @@ impl ShellWalker<'_> {
     }
 
     /// Restarts the body of a loop; it may not run if an earlier iteration may have ended the loop.
-    pub(super) fn restart_loop_body(&mut self, chance: Option<Tristate>) {
+    pub(super) fn restart_loop_body(&mut self, runs: Option<Tristate>) {
         if let Some(branch) = self.branches.last_mut() {
-            branch.now = branch.list.gate.and(chance.unwrap_or(Tristate::Yes));
+            branch.now = branch.list.gate.and(runs.unwrap_or(Tristate::Yes));
         }
     }
 
     /// Restarts the condition of a loop.
     pub(super) fn restart_loop_condition(&mut self) {
         if let Some(branch) = self.branches.last_mut() {
-            (branch.asking, branch.arm_ran, branch.now) = (true, Tristate::No, branch.list.gate);
+            (branch.in_condition, branch.arm_ran, branch.now) = (true, Tristate::No, branch.list.gate);
         }
     }
 
     /// Whether a pattern of `case` is being read.
     pub(super) fn is_in_case_pattern(&self) -> bool {
-        self.branches.last().is_some_and(|branch| branch.asking && matches!(branch.kind, ShellBlockKind::Case(_)))
+        self.branches.last().is_some_and(|branch| branch.in_condition && matches!(branch.kind, ShellBlockKind::Case(_)))
     }
 
     /// Reads a token of a pattern of `case`.
@@ -275,22 +292,22 @@ impl ShellWalker<'_> {
         let values = words.iter().skip(2).flat_map(|range| self.expand_word(text, range.clone()));
         let values = values.flat_map(|word| self.substitution_words(&word).unwrap_or_else(|| vec![word]));
         let values: Vec<Word> = values.flat_map(|word| self.expand_glob(&word).unwrap_or_else(|| vec![word])).collect();
-        let rounds = ValueLoop::new(&name, &values);
+        let value_loop = ValueLoop::new(&name, &values);
         let value = match values.as_slice() {
             [only] => only.value.clone(),
-            [first, ..] if rounds.is_some() => first.value.clone(),
+            [first, ..] if value_loop.is_some() => first.value.clone(),
             _ => ExpandedText::unresolved(vec![name.clone()], Cause::SetInLoop),
         };
-        // A value that is known is there, and the loop goes round once at least.
-        let round = values.iter().any(|word| word.known().is_some_and(|value| !value.is_empty()));
+        // With a known value the loop runs at least once.
+        let runs_once = values.iter().any(|word| word.known().is_some_and(|value| !value.is_empty()));
         self.assign_variable(&name, value);
-        if round {
+        if runs_once {
             self.begin_arm(Tristate::Yes);
         }
-        let whole = rounds.is_some() || (round && values.len() == 1);
+        let whole = value_loop.is_some() || (runs_once && values.len() == 1);
         if let Some(branch) = self.branches.last_mut() {
             branch.followed = whole;
-            branch.rounds = rounds;
+            branch.value_loop = value_loop;
         }
     }
 
@@ -361,7 +378,8 @@ impl ShellWalker<'_> {
 
     /// Begins the body of a `while read` loop, if the lines that it reads are known.
     fn begin_read_loop(&mut self, text: &MappedText, tokens: &[ShellToken], at: usize) {
-        let Some(branch) = self.branches.last_mut().filter(|branch| branch.rounds.is_none() && branch.asking) else {
+        let Some(branch) = self.branches.last_mut().filter(|branch| branch.value_loop.is_none() && branch.in_condition)
+        else {
             return;
         };
         let is = |at: usize, word: &str| matches!(tokens.get(at), Some(ShellToken::Word(range)) if text.get(range.clone()) == word);
@@ -385,7 +403,7 @@ impl ShellWalker<'_> {
             redirects.input = input;
         }
         let Some(read) = self.input_text(&redirects.input, 0) else { return };
-        // A last line that no line break ends is read, and the loop ends all the same unless it asks for it.
+        // `read` fails on a last line without a line break, so the loop skips it unless its condition has `||`.
         let from = (0..at).rev().find(|at| is(*at, "while")).unwrap_or(0);
         let whole = tokens.iter().take(at).skip(from).any(|token| *token == ShellToken::Or);
         let read = if whole { read.as_str() } else { read.rsplit_once('\n').map_or("", |(read, _)| read) };
@@ -402,8 +420,8 @@ impl ShellWalker<'_> {
         self.assign_variable(&name, first);
         self.begin_arm(Tristate::Yes);
         if let Some(branch) = self.branches.last_mut() {
-            branch.rounds = Some(ValueLoop { name, left, body: None, begin: None });
-            (branch.turns, branch.followed) = (None, true);
+            branch.value_loop = Some(ValueLoop { name, left, body: None, begin: None });
+            (branch.condition_loop, branch.followed) = (None, true);
         }
     }
 
@@ -412,14 +430,15 @@ impl ShellWalker<'_> {
         self.begin_read_loop(text, tokens, at);
         self.record_condition_start(text, tokens, at);
         let level = self.level;
-        let Some(rounds) = self.branches.last_mut().and_then(|branch| branch.rounds.as_mut()) else { return };
-        if rounds.body.is_some() {
+        let Some(value_loop) = self.branches.last_mut().and_then(|branch| branch.value_loop.as_mut()) else { return };
+        if value_loop.body.is_some() {
             return;
         }
-        rounds.body = Some((level, at));
-        if self.rounds + rounds.left.len() > MAX_ITERATIONS || may_leave_early(text, tokens, at) {
-            let name = std::mem::take(&mut rounds.name);
-            rounds.left.clear();
+        value_loop.body = Some((level, at));
+        if self.extra_iterations + value_loop.left.len() > MAX_ITERATIONS || may_exit_enclosing_block(text, tokens, at)
+        {
+            let name = std::mem::take(&mut value_loop.name);
+            value_loop.left.clear();
             if let Some(branch) = self.branches.last_mut() {
                 branch.followed = false;
             }
@@ -430,11 +449,13 @@ impl ShellWalker<'_> {
     /// Jumps back to the body of the current loop if a value remains; returns whether it did.
     pub(super) fn next_value_iteration(&mut self) -> bool {
         let level = self.level;
-        let Some(rounds) = self.branches.last_mut().and_then(|branch| branch.rounds.as_mut()) else { return false };
-        let Some((_, at)) = rounds.body.filter(|(own, _)| *own == level) else { return false };
-        let Some(value) = rounds.left.pop() else { return false };
-        let (name, begin) = (rounds.name.clone(), rounds.begin);
-        self.rounds += 1;
+        let Some(value_loop) = self.branches.last_mut().and_then(|branch| branch.value_loop.as_mut()) else {
+            return false;
+        };
+        let Some((_, at)) = value_loop.body.filter(|(own, _)| *own == level) else { return false };
+        let Some(value) = value_loop.left.pop() else { return false };
+        let (name, begin) = (value_loop.name.clone(), value_loop.begin);
+        self.extra_iterations += 1;
         self.jump = Some(at);
         self.restart_loop_body(begin);
         self.assign_variable(&name, value);
@@ -444,15 +465,18 @@ impl ShellWalker<'_> {
     /// Records where the condition of a new loop starts; a loop with an early exit is walked once.
     fn record_condition_start(&mut self, text: &MappedText, tokens: &[ShellToken], at: usize) {
         let level = self.level;
-        let Some(branch) = self.branches.last_mut().filter(|branch| branch.asking) else { return };
-        let Some(turns) = branch.turns.as_mut().filter(|turns| turns.at.is_none()) else { return };
-        let word = if turns.until { "until" } else { "while" };
+        let Some(branch) = self.branches.last_mut().filter(|branch| branch.in_condition) else { return };
+        let Some(condition_loop) = branch.condition_loop.as_mut().filter(|condition_loop| condition_loop.at.is_none())
+        else {
+            return;
+        };
+        let word = if condition_loop.until { "until" } else { "while" };
         let is = |token: &ShellToken| matches!(token, ShellToken::Word(range) if text.get(range.clone()) == word);
         let Some(own) = tokens.iter().take(at).rposition(is) else { return };
-        if may_leave_early(text, tokens, own) {
-            (branch.turns, branch.followed) = (None, false);
+        if may_exit_enclosing_block(text, tokens, own) {
+            (branch.condition_loop, branch.followed) = (None, false);
         } else {
-            turns.at = Some((level, own + 1));
+            condition_loop.at = Some((level, own + 1));
         }
     }
 
@@ -460,15 +484,15 @@ impl ShellWalker<'_> {
     pub(super) fn begin_loop_body(&mut self) {
         let status = self.list.status.as_condition();
         let Some(branch) = self.branches.last_mut() else { return };
-        let until = branch.turns.as_ref().is_some_and(|turns| turns.until);
-        let known = branch.turns.as_ref().is_some_and(|turns| turns.at.is_some());
+        let until = branch.condition_loop.as_ref().is_some_and(|condition_loop| condition_loop.until);
+        let known = branch.condition_loop.as_ref().is_some_and(|condition_loop| condition_loop.at.is_some());
         let holds = match (known, until) {
             (false, _) => Tristate::Maybe,
             (true, true) => status.not(),
             (true, false) => status,
         };
-        if let Some(turns) = &mut branch.turns {
-            turns.going = holds == Tristate::Yes;
+        if let Some(condition_loop) = &mut branch.condition_loop {
+            condition_loop.going = holds == Tristate::Yes;
         }
         branch.followed &= holds != Tristate::Maybe;
         self.begin_arm(holds);
@@ -478,17 +502,23 @@ impl ShellWalker<'_> {
     /// did.
     pub(super) fn next_condition_iteration(&mut self) -> bool {
         let level = self.level;
-        let may = self.rounds < MAX_ITERATIONS;
+        let may = self.extra_iterations < MAX_ITERATIONS;
         let Some(branch) = self.branches.last_mut() else { return false };
-        let Some(turns) = branch.turns.as_mut().filter(|turns| turns.going) else { return false };
-        let Some((_, at)) = turns.at.filter(|(own, _)| *own == level) else { return false };
-        turns.going = false;
-        if !may || turns.iterations >= MAX_CONDITION_ITERATIONS || !branch.followed || branch.now == Tristate::Maybe {
+        let Some(condition_loop) = branch.condition_loop.as_mut().filter(|condition_loop| condition_loop.going) else {
+            return false;
+        };
+        let Some((_, at)) = condition_loop.at.filter(|(own, _)| *own == level) else { return false };
+        condition_loop.going = false;
+        if !may
+            || condition_loop.iterations >= MAX_CONDITION_ITERATIONS
+            || !branch.followed
+            || branch.now == Tristate::Maybe
+        {
             branch.followed = false;
             return false;
         }
-        turns.iterations += 1;
-        self.rounds += 1;
+        condition_loop.iterations += 1;
+        self.extra_iterations += 1;
         self.jump = Some(at);
         self.restart_loop_condition();
         true
@@ -501,7 +531,7 @@ impl ShellWalker<'_> {
             Some("continue") => false,
             _ => return false,
         };
-        let chance = self.commands_run();
+        let runs = self.commands_run();
         let Some(at) = self.branches.iter().rposition(|branch| branch.kind == ShellBlockKind::Loop) else {
             return true;
         };
@@ -511,18 +541,18 @@ impl ShellWalker<'_> {
         };
         let in_subshell = self.branches.iter().skip(at).any(own) || self.part.is_in_subshell();
         let Some(branch) = self.branches.get_mut(at) else { return true };
-        if in_subshell || chance != Tristate::Yes {
+        if in_subshell || runs != Tristate::Yes {
             branch.now = branch.now.and(Tristate::Maybe);
             branch.followed = false;
-            if let Some(rounds) = branch.rounds.as_mut().filter(|_| ends || in_subshell) {
-                rounds.begin = Some(Tristate::Maybe);
+            if let Some(value_loop) = branch.value_loop.as_mut().filter(|_| ends || in_subshell) {
+                value_loop.begin = Some(Tristate::Maybe);
             }
             return true;
         }
         branch.now = Tristate::No;
         if ends {
-            branch.rounds.iter_mut().for_each(|rounds| rounds.left.clear());
-            branch.turns.iter_mut().for_each(|turns| turns.going = false);
+            branch.value_loop.iter_mut().for_each(|value_loop| value_loop.left.clear());
+            branch.condition_loop.iter_mut().for_each(|condition_loop| condition_loop.going = false);
         }
         true
     }
@@ -536,7 +566,8 @@ impl ShellWalker<'_> {
         at: usize,
     ) {
         let words: Vec<&str> = words.iter().map(|range| text.get(range.clone())).collect();
-        self.insisted = if self.part.is_in_subshell() { None } else { find_required_success(text, tokens, &words, at) };
+        self.required_success =
+            if self.part.is_in_subshell() { None } else { find_required_success(text, tokens, &words, at) };
     }
 
     /// Returns the token from which on every test must succeed for the build: the last list without `||`.
@@ -568,7 +599,7 @@ impl ValueLoop {
 }
 
 /// Whether a loop may be left together with an outer loop or function, or its end is missing.
-fn may_leave_early(text: &MappedText, tokens: &[ShellToken], at: usize) -> bool {
+fn may_exit_enclosing_block(text: &MappedText, tokens: &[ShellToken], at: usize) -> bool {
     let mut depth = 0_usize;
     for (next, token) in tokens.iter().enumerate().skip(at) {
         let ShellToken::Word(range) = token else { continue };

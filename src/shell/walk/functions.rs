@@ -66,7 +66,7 @@ impl ShellWalker<'_> {
         let word = text.get(last.clone());
         if word.ends_with('=') && text.text().as_bytes().get(last.end) == Some(&b'(') {
             words.pop();
-            // Behind `then` or `else` the way that is gone is not told yet.
+            // Behind `then` or `else` it is not yet known which branch runs.
             let is_plain = words.iter().all(|range| DECLARATION_PREFIXES.contains(&text.get(range.clone())));
             return Some(self.read_array(text, word, tokens, at, is_plain));
         }
@@ -372,10 +372,10 @@ impl ShellWalker<'_> {
         if first.is_some_and(|first| matches!(first.known(), Some("." | "source"))) {
             self.add_numbered_parameters(&mut variables);
         }
-        if *self.handed != variables {
-            self.handed = Arc::new(variables);
+        if *self.last_variables != variables {
+            self.last_variables = Arc::new(variables);
         }
-        Arc::clone(&self.handed)
+        Arc::clone(&self.last_variables)
     }
 
     /// Adds the parameters to the variables under their numbers, replacing older ones.
@@ -399,7 +399,7 @@ impl ShellWalker<'_> {
         let (shell, code) = match words {
             [first, rest @ ..] if first.known() == Some("exit") => (true, rest.first()),
             [first, rest @ ..] if first.known() == Some("return") => (false, rest.first()),
-            _ => return self.goes,
+            _ => return self.reachability,
         };
         // Without a number the status is that of the command in front: behind `||` that has failed.
         let exit_status = code.filter(|word| word.raw != "$?");
@@ -409,16 +409,16 @@ impl ShellWalker<'_> {
         };
         let outside = !shell && !self.branches.iter().any(|branch| branch.kind == ShellBlockKind::Called);
         if fails || outside || self.part.is_in_subshell() {
-            return self.goes;
+            return self.reachability;
         }
-        // That the command in front ends well is what is asked here.
-        let asks =
+        // The command runs only if the one in front succeeds.
+        let after_success =
             self.list.is_after_success() && !self.branches.iter().any(|branch| branch.kind == ShellBlockKind::Loop);
-        let chance = if asks { self.commands_run().and(Tristate::Maybe) } else { self.commands_run() };
-        let mut goes = self.goes;
-        let left = if shell { &mut goes.shell } else { &mut goes.function };
-        *left = left.and(chance.not());
-        goes
+        let runs = if after_success { self.commands_run().and(Tristate::Maybe) } else { self.commands_run() };
+        let mut reachability = self.reachability;
+        let left = if shell { &mut reachability.shell } else { &mut reachability.function };
+        *left = left.and(runs.not());
+        reachability
     }
 }
 

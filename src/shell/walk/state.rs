@@ -41,7 +41,7 @@ pub(super) struct ShellBlock {
     /// Whether the current commands run, as far as this block decides.
     pub(super) now: Tristate,
     /// Whether the condition, or a pattern of `case`, is being read.
-    pub(super) asking: bool,
+    pub(super) in_condition: bool,
     /// Whether an earlier arm ran.
     pub(super) arm_ran: Tristate,
     /// The variables at the start of the block.
@@ -59,11 +59,11 @@ pub(super) struct ShellBlock {
     /// The surrounding command list.
     pub(super) list: AndOrList,
     /// The reachability at the start of the block.
-    pub(super) goes: Reachability,
+    pub(super) reachability: Reachability,
     /// The remaining values of a loop over values.
-    pub(super) rounds: Option<ValueLoop>,
+    pub(super) value_loop: Option<ValueLoop>,
     /// The state of a loop with a condition.
-    pub(super) turns: Option<ConditionLoop>,
+    pub(super) condition_loop: Option<ConditionLoop>,
     /// Whether every iteration of the loop is evaluated.
     pub(super) followed: bool,
     /// The variable of `while read`, and the input that it reads unless `done` redirects another one.
@@ -165,17 +165,17 @@ pub(super) struct ShellWalker<'a> {
     pub(super) files: ShellFiles<'a>,
     pub(super) variables: BTreeMap<String, ExpandedText>,
     pub(super) branches: Vec<ShellBlock>,
-    pub(super) goes: Reachability,
+    pub(super) reachability: Reachability,
     /// The number of blocks opened so far.
     pub(super) opened: usize,
     /// Whether a limit was reached and the rest is not read.
-    pub(super) over: bool,
+    pub(super) limit_reached: bool,
     /// The number of words that expansions have added.
-    pub(super) spread: usize,
+    pub(super) added_words: usize,
     pub(super) list: AndOrList,
     pub(super) brackets: DoubleBrackets,
     /// How the script requires the success of the current command, if it is a condition.
-    pub(super) insisted: Option<RequiredSuccess>,
+    pub(super) required_success: Option<RequiredSuccess>,
     /// Whether a sourced file or another command may have set any variable.
     pub(super) sourced: bool,
     /// The input of the current command from a pipeline, and the number of previous commands in it.
@@ -199,11 +199,11 @@ pub(super) struct ShellWalker<'a> {
     /// The number of texts so far.
     pub(super) levels: usize,
     /// The number of loop iterations behind the first ones.
-    pub(super) rounds: usize,
+    pub(super) extra_iterations: usize,
     /// The index of the token to continue with, if it is not the next one.
     pub(super) jump: Option<usize>,
     /// The variables of the last recorded command.
-    pub(super) handed: Arc<Vec<(String, ExpandedText)>>,
+    pub(super) last_variables: Arc<Vec<(String, ExpandedText)>>,
     /// The recorded commands.
     pub(super) out: Vec<Command>,
 }
@@ -213,25 +213,25 @@ impl<'a> ShellWalker<'a> {
     pub(super) fn new(scope: &'a VariableScope, heredocs: &'a [Heredoc], files: ShellFiles<'a>) -> Self {
         let (variables, branches, out) = (BTreeMap::new(), Vec::new(), Vec::new());
         let pipe = (StandardInput::None, 0);
-        let (list, brackets, insisted, goes) =
+        let (list, brackets, required_success, reachability) =
             (AndOrList::default(), DoubleBrackets::default(), None, Reachability::default());
-        let (opened, over, spread, sourced, substitutions) = (0, false, 0, false, 0);
+        let (opened, limit_reached, added_words, sourced, substitutions) = (0, false, 0, false, 0);
         let (functions, called, arrays) = (BTreeMap::new(), 0, BTreeMap::new());
         let (read_in, arguments, part) = (0, PositionalParameters::default(), PipelinePosition::default());
-        let (level, levels, rounds, jump, handed) = (0, 0, 0, None, Arc::default());
+        let (level, levels, extra_iterations, jump, last_variables) = (0, 0, 0, None, Arc::default());
         Self {
             scope,
             heredocs,
             files,
             variables,
             branches,
-            goes,
+            reachability,
             opened,
-            over,
-            spread,
+            limit_reached,
+            added_words,
             list,
             brackets,
-            insisted,
+            required_success,
             sourced,
             pipe,
             substitutions,
@@ -243,9 +243,9 @@ impl<'a> ShellWalker<'a> {
             arrays,
             level,
             levels,
-            rounds,
+            extra_iterations,
             jump,
-            handed,
+            last_variables,
             out,
         }
     }
@@ -280,12 +280,12 @@ impl<'a> ShellWalker<'a> {
 
     /// Whether the current commands run.
     pub(super) fn commands_run(&self) -> Tristate {
-        self.branches.iter().fold(self.list.gate.and(self.goes.combined()), |chance, branch| chance.and(branch.now))
+        self.branches.iter().fold(self.list.gate.and(self.reachability.combined()), |runs, branch| runs.and(branch.now))
     }
 
     /// Whether the current commands are the condition of a block.
     pub(super) fn is_in_condition(&self) -> bool {
-        self.branches.last().is_some_and(|branch| branch.asking)
+        self.branches.last().is_some_and(|branch| branch.in_condition)
     }
 }
 

@@ -21,17 +21,17 @@ impl DoubleBrackets {
 impl ShellWalker<'_> {
     /// Returns the expansion of a word, if nothing outside of the script can change it.
     pub(super) fn certain_value(&self, raw: &str) -> Option<String> {
-        let turns = self.branches.iter().any(|branch| branch.kind == ShellBlockKind::Loop && !branch.followed);
+        let in_loop = self.branches.iter().any(|branch| branch.kind == ShellBlockKind::Loop && !branch.followed);
         let lookup = |name: &str| {
             let unknown = || VariableLookup::Unknown(vec![name.to_owned()], Cause::SetElsewhere);
             match self.lookup_variable(name) {
                 VariableLookup::Unset | VariableLookup::Unknown(_, Cause::SetNowhere) => unknown(),
-                // The next round may see another value.
-                VariableLookup::Known(..) if turns && self.variables.contains_key(name) => unknown(),
+                // The next iteration may see another value.
+                VariableLookup::Known(..) if in_loop && self.variables.contains_key(name) => unknown(),
                 other => other,
             }
         };
-        let filled = if turns { None } else { self.fill_substitutions(raw) };
+        let filled = if in_loop { None } else { self.fill_substitutions(raw) };
         let value = expand_variables(filled.as_ref().map_or(raw, |(text, _)| text), Dialect::Shell, &lookup);
         match value {
             ExpandedText::Known { value, .. } if !self.sourced && !value.contains(BASE_MARK) => Some(value),

@@ -137,7 +137,7 @@ impl<W: Workspace + Clone> LspSession<W> {
         None
     }
 
-    /// Returns the next search to run outside of the session, one at a time; its result goes to
+    /// Returns the next search to run outside of the session, one at a time; its result is passed to
     /// `LspSession::finish_fix_search`.
     pub fn next_fix_search(&mut self) -> Option<FixSearch<W>> {
         let uri = self.pending_requests.first().filter(|_| !self.searching)?.1.text_document.uri.clone();

@@ -1,7 +1,7 @@
 //! Reads the RPM database, which stores one header for each package in a `SQLite` table, a Berkeley DB hash or RPM's
 //! own format.
 //!
-//! Only what the formats need for that is read here: a crate for `SQLite` would bring a C library of many times the
+//! Only what the formats need for that is read here: a crate for `SQLite` would add a C library of many times the
 //! size of the rest, for one table of which the first kilobytes of each row count.
 
 mod berkeley;
