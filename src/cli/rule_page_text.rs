@@ -134,9 +134,9 @@ fn markdown_parts(text: &str) -> Vec<MarkdownPart<'_>> {
     let mut rest = text;
     let mut from = 0;
     while let Some(at) = rest.get(from..).and_then(|text| text.find('[')).map(|at| from + at) {
-        let link = rest.get(at + 1..).and_then(|text| text.split_once("](")).and_then(|(title, behind)| {
+        let link = rest.get(at + 1..).and_then(|text| text.split_once("](")).and_then(|(label, behind)| {
             let (address, behind) = behind.split_once(')')?;
-            (!title.contains(['[', ']'])).then_some((title, address, behind))
+            (!label.contains(['[', ']'])).then_some((label, address, behind))
         });
         match link {
             Some((title, address, behind)) => {

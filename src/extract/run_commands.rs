@@ -245,9 +245,11 @@ impl CommandReader<'_> {
         let compiled = compiled.or_else(|| (install::may_compile_project(command) && able()).then(own).flatten());
         let changes_packages = compiled.is_some() || found != InstallEffects::default();
         let head = run.path_head.as_deref();
-        let target = changes_packages
-            .then(|| self.state.environments.target(command, &self.folder, head, &lookup))
-            .unwrap_or(TargetPython::Image);
+        let target = if changes_packages {
+            self.state.environments.target(command, &self.folder, head, &lookup)
+        } else {
+            TargetPython::Image
+        };
         let home = changes_packages.then(|| self.python_location(command, &target)).flatten();
         let has_own_packages =
             matches!(home, Some(PythonLocation::Environment { includes_system_packages: false, .. }));

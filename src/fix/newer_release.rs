@@ -32,7 +32,7 @@ pub(super) fn find_newer_release(
     judged: &model::Subject,
     settings: AnalysisSettings<'_>,
     resources: &SearchResources<'_>,
-) -> Option<(TestedFix, Vec<model::FixDrivers>)> {
+) -> Option<TestedFix> {
     let no_code = |one: &model::Verdict| one.outcome == Some(Outcome::NoKernelImage);
     if !judged.verdicts.iter().any(no_code) {
         return None;
@@ -53,7 +53,7 @@ pub(super) fn find_newer_release(
     }
     let found = found?;
     let drivers = required_drivers(&case, &found);
-    Some((found, drivers))
+    Some(TestedFix { drivers, ..found })
 }
 
 /// Returns candidates that combine a newer framework release with the nearest base image tag of its CUDA version,

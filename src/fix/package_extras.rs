@@ -1,5 +1,7 @@
 //! Other extras of a package, which select the build of the same release for another CUDA version.
 
+use std::collections::BTreeSet;
+
 use crate::fix::fix_context::FixContext;
 use crate::fix::proposed_change::last_pip_package;
 use crate::fix::versions::may_have_wheel;
@@ -78,19 +80,24 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
         return Vec::new();
     }
     let mut found: Vec<FixCandidate> = Vec::new();
-    let mut add = |title: String, change: ProposedChange| {
-        let known = found.iter().any(|one: &FixCandidate| one.title == title);
-        let candidate =
-            FixCandidate { kind: ChangeKind::FrameworkVariant, step: 0, title, safety: FixSafety::Unsafe, change };
-        found.extend((!known).then_some(candidate));
+    // What a candidate installs: each package with the extra and the version that it names.
+    let mut installed: BTreeSet<(&PackageName, Option<(&str, String)>)> = BTreeSet::new();
+    let candidate = |title: String, change: ProposedChange| FixCandidate {
+        kind: ChangeKind::FrameworkVariant,
+        step: 0,
+        title,
+        safety: FixSafety::Unsafe,
+        change,
     };
     for package in case.seen.packages.iter().filter(|one| one.requirement.manager == PackageManager::Pip) {
         let name = &package.requirement.name;
         let installs_libraries =
             |row: &RequiredLibrariesRow| row.distribution == *name && row.along && row.with.is_none();
-        if package.requirement.no_deps && knowledge.required_libraries().iter().any(installs_libraries) {
+        let without_dependencies =
+            package.requirement.no_deps && knowledge.required_libraries().iter().any(installs_libraries);
+        if without_dependencies && installed.insert((name, None)) {
             let title = format!("install {name} with its dependencies, without --no-deps");
-            add(title, ProposedChange::Whole { package: name.clone() });
+            found.push(candidate(title, ProposedChange::Whole { package: name.clone() }));
         }
         let PackageVersion::Exact(version) = &package.requirement.version else { continue };
         let version = version.without_local();
@@ -104,6 +111,9 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
         };
         let missing = |(row, _): &(&RequiresDistRow, &str)| last_pip_package(&case.seen, row.package).is_none();
         for (row, extra) in rows.filter(libraries).filter(met).filter(missing) {
+            if !installed.insert((name, Some((extra, version.to_string())))) {
+                continue;
+            }
             let title = format!("install {name}[{extra}]=={version}, with the libraries that it loads");
             let change = ProposedChange::Extra {
                 package: name.clone(),
@@ -112,7 +122,7 @@ pub(super) fn missing_dependency_candidates(case: &FixContext<'_>) -> Vec<FixCan
                 without: None,
                 installs: PackageName::python(row.package),
             };
-            add(title, change);
+            found.push(candidate(title, change));
         }
     }
     found

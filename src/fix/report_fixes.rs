@@ -34,7 +34,7 @@ enum SearchPart {
 #[derive(Default)]
 struct FixSearchResults {
     failing: Option<FixSearchResult>,
-    newer: Option<(TestedFix, Vec<model::FixDrivers>)>,
+    newer: Option<TestedFix>,
     open: Option<FixSearchResult>,
     supposed: Vec<Vec<TestedFix>>,
 }
@@ -158,8 +158,7 @@ fn attach_fixes_to_errors(
     settings: AnalysisSettings<'_>,
 ) -> Option<FixSearchResult> {
     let mut found = looked.failing.take()?;
-    let newer = looked.newer.take();
-    let (newer, drivers) = newer.filter(|(one, _)| !found.tried.iter().any(|other| other.change == one.change)).unzip();
+    let newer = looked.newer.take().filter(|one| !found.tried.iter().any(|other| other.change == one.change));
     if newer.is_some() {
         // It is told with the drivers that each pool needs for it.
         found.split = None;
@@ -169,17 +168,7 @@ fn attach_fixes_to_errors(
         [&one.cures, &one.lifts]
     });
     judged.split = found.split.take();
-    attach_drivers(judged, &found, drivers);
     Some(found)
-}
-
-/// Adds the required drivers to the last fix.
-fn attach_drivers(judged: &mut model::Subject, found: &FixSearchResult, drivers: Option<Vec<model::FixDrivers>>) {
-    let (Some(last), Some(drivers)) = (found.tried.last(), drivers) else { return };
-    let fixes = judged.findings.iter_mut().flat_map(|finding| &mut finding.fixes);
-    for fix in fixes.filter(|fix| fix.title == last.title) {
-        fix.drivers.clone_from(&drivers);
-    }
 }
 
 /// Adds a note to the report if not every possible fix was evaluated.
@@ -237,6 +226,6 @@ pub(super) fn to_report_fix(tried: &TestedFix, sources: &Sources) -> model::Fix 
         narrows: tried.narrows.clone(),
         breaks: tried.breaks.clone(),
         supposes: tried.supposed.clone(),
-        drivers: Vec::new(),
+        drivers: tried.drivers.clone(),
     }
 }

@@ -9,6 +9,7 @@ use crate::fix::versions::FAR_STEP;
 use crate::fix::{FixCandidate, ProposedChange, base_downgrades};
 use crate::judge::AnalysisSubject;
 use crate::report::kinds::{ChangeKind, FixSafety, VerdictKind};
+use crate::report::model::FixDrivers;
 
 /// Note in the title of a fix that relies on CUDA minor version compatibility.
 const MINOR_VERSION_NOTE: &str =
@@ -45,6 +46,8 @@ pub struct TestedFix {
     pub compiled: bool,
     /// The assumption about unread parts of the image under which the change helps.
     pub supposed: Option<String>,
+    /// Drivers with which the image starts after the change; only for a newer base together with a newer release.
+    pub drivers: Vec<FixDrivers>,
     /// The changed subject, where its texts or its observations differ.
     pub subject: Option<AnalysisSubject>,
 }
@@ -144,6 +147,7 @@ pub(super) fn test_candidate(
         breaks,
         compiled,
         supposed: None,
+        drivers: Vec::new(),
         subject: outcome.subject,
     };
     (tried.helped_pool_count(case.target_pools) > 0).then_some(tried)

@@ -272,7 +272,7 @@ impl Pool {
         };
         let Some(mode) = &self.mode else { return meanings };
         // A mode that the toolkit does not have leaves nothing to try, unless both are declared.
-        if mode.value == Mode::JitCdi && row.auto_mode != Mode::JitCdi.as_str() && self.toolkit.is_none() {
+        if mode.value == Mode::JitCdi && row.auto_mode.parse() != Ok(Mode::JitCdi) && self.toolkit.is_none() {
             return Vec::new();
         }
         let devices = meanings.first().map_or(DeviceSource::Launch, |meaning| meaning.devices);
@@ -322,7 +322,7 @@ impl Pool {
         let cdi = PossibleMode::new(Mode::Cdi, DeviceSource::Launch);
         let engine = self.engine.as_ref().map(|engine| engine.value.as_str()).filter(|engine| engine.contains(' '));
         let new_enough = engine.map(|engine| knowledge.engine_prefers_cdi(engine));
-        let by_itself = row.auto_mode == Mode::JitCdi.as_str();
+        let by_itself = row.auto_mode.parse() == Ok(Mode::JitCdi);
         let specs = self.cdi_specs.as_ref().map(|specs| specs.value);
         match (new_enough, specs) {
             (Some(true), Some(true)) => vec![cdi],

@@ -689,7 +689,7 @@ pub(super) fn apply_index_option(
         "--pre" => indexes.allow_prereleases = true,
         "--no-deps" | "--no-dependencies" => indexes.resolution.no_deps = true,
         "--prerelease" => {
-            indexes.allow_prereleases |= value().is_some_and(|(strategy, _)| strategy.as_deref() == Ok("allow"))
+            indexes.allow_prereleases |= value().is_some_and(|(strategy, _)| strategy.as_deref() == Ok("allow"));
         }
         "--index-strategy" => {
             indexes.first_index &= value().is_none_or(|(strategy, _)| strategy.as_deref() == Ok("first-index"));

@@ -1,5 +1,7 @@
 //! Verdicts for the report: the deciding scenario, what is missing for an open verdict, and how to supply it.
 
+use std::fmt;
+
 use crate::fleet::{Pool, PoolField};
 use crate::judge::facts::{report_fact_id, report_row_id};
 use crate::judge::{AnalysisSettings, PlatformBuild};
@@ -7,9 +9,10 @@ use crate::knowledge::Knowledge;
 use crate::model::cause::{Cause, Explanation};
 use crate::model::fact::{ComponentRole, Confidence, FactKey, PrintedValue, UNNAMED_WORDS, ValueState};
 use crate::model::outcome::Outcome;
+use crate::replay::explanations::FailureMessage;
 use crate::replay::{
-    Basis, HostResult, ReplayFailure, StartStep, StartupResult, StartupVerdict, StepRecord, StepResult, deciding_facts,
-    explanations, pool_field_value,
+    Basis, HostResult, ReplayFailure, StartRoute, StartStep, StartupResult, StartupVerdict, StepRecord, StepResult,
+    deciding_facts, explanations, pool_field_value,
 };
 use crate::report::kinds::{StepStatus, VerdictKind};
 use crate::report::model;
@@ -39,8 +42,9 @@ pub(super) fn not_applicable_verdict(pool: &str, builds: &[PlatformBuild]) -> mo
 /// Returns the verdict on a pool that no host of the knowledge tables matches.
 pub(super) fn no_host_verdict(pool: &str, cause: &Cause) -> model::Verdict {
     let missing = model::Missing { key: PoolField::Toolkit.name().to_owned(), supply: cause.remedy() };
-    let message = format!("unknown: {cause}");
-    verdict_without_scenarios(pool, verdict_kind(Some(StartupResult::Undetermined)), message, vec![missing])
+    let (kind, message) = (verdict_kind(Some(StartupResult::Undetermined)), format!("unknown: {cause}"));
+    let verdict = verdict_without_scenarios(pool, kind, message, vec![missing]);
+    model::Verdict { explanation: Some(cause.to_string()), ..verdict }
 }
 
 /// Returns a verdict without scenarios.
@@ -59,6 +63,7 @@ fn verdict_without_scenarios(
         codes: model::Codes::default(),
         route: None,
         message,
+        explanation: None,
         confidence: Confidence::Declared,
         missing,
         not_seen: Vec::new(),
@@ -83,6 +88,7 @@ pub(super) fn report_verdict(
     };
     let (certain, possible) = verdict.error_codes();
     let with_findings = settings.detail.includes_findings();
+    let message = VerdictMessage::of(verdict, knowledge);
     model::Verdict {
         pool: pool.name.value.clone(),
         component: verdict.component.map(str::to_owned),
@@ -94,7 +100,8 @@ pub(super) fn report_verdict(
             Some(StartupResult::Starts(route)) => Some(route),
             _ => None,
         },
-        message: verdict_message(verdict, knowledge),
+        message: message.to_string(),
+        explanation: with_findings.then(|| message.explanation(certain)),
         confidence: verdict.confidence,
         missing: if with_findings {
             missing_for_verdict(verdict, knowledge).into_iter().chain(unread_files(builds)).collect()
@@ -139,32 +146,81 @@ fn verdict_kind(fate: Option<StartupResult>) -> VerdictKind {
     }
 }
 
-/// Returns the error that a user would see, or why the result is unknown.
-pub(super) fn verdict_message(verdict: &StartupVerdict<'_>, knowledge: Knowledge) -> String {
-    match verdict.fate {
-        Some(StartupResult::Fails(failure)) => match verdict.typical_host() {
-            Some(host) => {
-                let own = match host.fate {
-                    StartupResult::Fails(own) => own,
-                    StartupResult::Starts(_) | StartupResult::Undetermined => failure,
-                };
-                format!(
-                    "{}{}",
-                    explanations::failure_message(host.replay(knowledge), own),
-                    other_failures_text(verdict, failure)
-                )
+/// What the message of a start adds where the program uses no GPU.
+const WITHOUT_GPU: &str = "and uses no GPU";
+
+/// The message of a verdict: the error that a user would see, or why the result is unknown.
+enum VerdictMessage {
+    /// How it fails.
+    Fails(FailureMessage),
+    /// How it starts.
+    Starts {
+        /// The route of its code.
+        route: StartRoute,
+        /// Whether it uses no GPU, because a library is missing that it goes without.
+        without_gpu: bool,
+    },
+    /// Why it is unknown or what it depends on.
+    Open(OpenVerdict),
+    /// Nothing is known.
+    Empty,
+}
+
+impl VerdictMessage {
+    /// Returns the message of a verdict.
+    fn of(verdict: &StartupVerdict<'_>, knowledge: Knowledge) -> Self {
+        match verdict.fate {
+            Some(StartupResult::Fails(failure)) => Self::Fails(failing_message(verdict, failure, knowledge)),
+            Some(StartupResult::Starts(route)) => {
+                let runs_without_gpu = |host: &HostResult<'_>| explanations::runs_without_gpu(host.replay(knowledge));
+                Self::Starts { route, without_gpu: verdict.hosts.iter().all(runs_without_gpu) }
             }
-            None => failure.outcome().to_string(),
-        },
-        // The route is that of its code; none of it runs if an optional library is missing.
-        Some(StartupResult::Starts(route)) => {
-            let without = verdict.hosts.iter().all(|host| explanations::runs_without_gpu(host.replay(knowledge)));
-            format!("starts ({}){}", route.name(), if without { ", and uses no GPU" } else { "" })
-        }
-        Some(StartupResult::Undetermined) | None => {
-            OpenVerdict::from_verdict(verdict, knowledge).map_or_else(String::new, |opened| opened.text())
+            Some(StartupResult::Undetermined) | None => {
+                OpenVerdict::from_verdict(verdict, knowledge).map_or(Self::Empty, Self::Open)
+            }
         }
     }
+
+    /// Returns what the message says beside the kind and the route of the verdict; `certain` is its CUDA error.
+    fn explanation(&self, certain: Option<u16>) -> String {
+        match self {
+            Self::Fails(message) => message.explanation(certain),
+            Self::Starts { without_gpu: true, .. } => WITHOUT_GPU.to_owned(),
+            Self::Open(opened) => opened.explanation(),
+            Self::Starts { without_gpu: false, .. } | Self::Empty => String::new(),
+        }
+    }
+}
+
+impl fmt::Display for VerdictMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fails(message) => message.fmt(f),
+            Self::Starts { route, without_gpu: true } => write!(f, "starts ({}), {WITHOUT_GPU}", route.name()),
+            Self::Starts { route, without_gpu: false } => write!(f, "starts ({})", route.name()),
+            Self::Open(opened) => f.write_str(&opened.text()),
+            Self::Empty => Ok(()),
+        }
+    }
+}
+
+/// Returns the message of a failing verdict, with how other nodes fail.
+fn failing_message(verdict: &StartupVerdict<'_>, failure: ReplayFailure, knowledge: Knowledge) -> FailureMessage {
+    let Some(host) = verdict.typical_host() else {
+        return FailureMessage::without_error(failure.outcome().to_string());
+    };
+    let own = match host.fate {
+        StartupResult::Fails(own) => own,
+        StartupResult::Starts(_) | StartupResult::Undetermined => failure,
+    };
+    let mut message = explanations::failure_message_parts(host.replay(knowledge), own);
+    message.push_str(&other_failures_text(verdict, failure));
+    message
+}
+
+/// Returns the error that a user would see, or why the result is unknown.
+pub(super) fn verdict_message(verdict: &StartupVerdict<'_>, knowledge: Knowledge) -> String {
+    VerdictMessage::of(verdict, knowledge).to_string()
 }
 
 /// Returns what is or may be wrong, without the printed error.
@@ -680,13 +736,20 @@ impl OpenVerdict {
         }
     }
 
-    /// Returns the reasons in one line.
+    /// Returns the reasons in one line, after the kind of the verdict.
     pub(super) fn text(&self) -> String {
         match self {
-            Self::Reasons(reasons) if reasons.is_empty() => "unknown: nothing known decides it".to_owned(),
+            Self::Reasons(_) => format!("unknown: {}", self.explanation()),
+            Self::Depends(..) => self.explanation(),
+        }
+    }
+
+    /// Returns the reasons in one line.
+    fn explanation(&self) -> String {
+        match self {
+            Self::Reasons(reasons) if reasons.is_empty() => "nothing known decides it".to_owned(),
             Self::Reasons(reasons) => {
-                let parts: Vec<String> = group_reasons(reasons).iter().map(ReasonGroup::sentence).collect();
-                format!("unknown: {}", parts.join("; "))
+                group_reasons(reasons).iter().map(ReasonGroup::sentence).collect::<Vec<_>>().join("; ")
             }
             Self::Depends(on, ends) => {
                 let names: Vec<&str> = ends.iter().map(|end| end.name()).collect();

@@ -16,15 +16,14 @@ const TORCH: &str = "torch";
 
 /// Returns the row of a version, otherwise that of its minor version.
 fn row_of_version(
-    rows: impl Iterator<Item = &'static FrameworkBuildRow> + Clone,
+    mut rows: impl Iterator<Item = &'static FrameworkBuildRow> + Clone,
     version: &ExactVersion,
 ) -> Option<&'static FrameworkBuildRow> {
-    let of_release = || rows.clone().find(|row| row.is_full_release() && row.is_of_version(version));
-    let of_minor = || {
+    let mut minor_rows = rows.clone();
+    rows.find(|row| row.is_full_release() && row.is_of_version(version)).or_else(|| {
         let minor = minor_version(version.as_str())?;
-        rows.clone().find(|row| row.version.is_some_and(|own| own.as_str() == minor))
-    };
-    of_release().or_else(of_minor)
+        minor_rows.find(|row| row.version.is_some_and(|own| own.as_str() == minor))
+    })
 }
 
 /// Returns the first two numbers of a version: `2.3` of `2.3.0rc0`.

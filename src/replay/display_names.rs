@@ -1,6 +1,6 @@
 //! Names of hosts, GPUs, drivers and components in failure messages.
 
-use crate::cuda::{ComputeCapability, CudaVersion};
+use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::fleet::{Host, PoolField};
 use crate::model::fact::{FactKey, PrintedValue, ValueState};
 use crate::replay::{LibcudaSource, LoadedLibcuda, Replay, ReplayFailure, loader};
@@ -52,8 +52,9 @@ pub(super) fn generic_host_names(replay: Replay<'_>) -> HostNames {
 pub(super) fn combined_host_names(all: &[(Replay<'_>, ReplayFailure)]) -> HostNames {
     let gpus = all.iter().map(|(replay, _)| gpu_name(*replay));
     let drivers = deduplicate_names(all.iter().map(|(replay, _)| driver_name(replay.host)));
-    let numbers: Option<Vec<String>> =
-        drivers.iter().map(|name| name.strip_prefix("driver ").map(str::to_owned)).collect();
+    let releases: Option<Vec<String>> =
+        all.iter().map(|(replay, _)| driver_release(replay.host).map(|release| release.to_string())).collect();
+    let numbers = releases.map(|releases| deduplicate_names(releases.into_iter()));
     let driver = match numbers.filter(|numbers| numbers.len() > 1) {
         Some(numbers) => format!("drivers {}", join_names(&numbers)),
         None => join_names(&drivers),
@@ -180,12 +181,17 @@ pub(super) fn gpu_name(replay: Replay<'_>) -> String {
 
 /// Returns the name of the host's driver, with its version if one is declared.
 pub(super) fn driver_name(host: &Host) -> String {
-    match (host.driver, host.driver_cuda) {
-        // Tried for the CUDA version that the pool declares in its place.
-        (_, Some(cuda)) if is_driver_assumed_from_cuda(host) => format!("a driver for CUDA {cuda}"),
+    match (driver_release(host), host.driver_cuda) {
         (Some(driver), _) => format!("driver {driver}"),
+        // Tried for the CUDA version that the pool declares in its place.
+        (None, Some(cuda)) if is_driver_assumed_from_cuda(host) => format!("a driver for CUDA {cuda}"),
         (None, _) => "the driver".to_owned(),
     }
+}
+
+/// Returns the release of the host's driver; `None` if it stands for all that support a CUDA version.
+fn driver_release(host: &Host) -> Option<DriverVersion> {
+    host.driver.filter(|_| !is_driver_assumed_from_cuda(host))
 }
 
 /// Whether the pool declares only the CUDA version of its driver, so that the driver release here is one of many.

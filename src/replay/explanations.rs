@@ -8,7 +8,8 @@ pub use crate::replay::display_names::POOLS_PLACEHOLDER;
 use crate::replay::display_names::{cpu_only_cause, driver_name, gpu_name, is_driver_assumed_from_cuda};
 use crate::replay::failure_cause::{failure_cause, missing_compute_message, no_gpu_reason, unprivileged_default_note};
 pub use crate::replay::failure_explanation::{
-    FailureExplanation, explain_failure, explain_failures, failure_message, failure_title, general_failure_message,
+    FailureExplanation, FailureMessage, explain_failure, explain_failures, failure_message, failure_message_parts,
+    failure_title, general_failure_message,
 };
 use crate::replay::gpu_request::{
     GpuRequestKind, VISIBLE_DEVICES_VARIABLE, first_swarm_variable, forbidden_mig_variable, resolve_gpu_request,

@@ -1,5 +1,7 @@
 //! Explanations of a failure: what is wrong, the rule behind it, the error that the user sees, and what fixes it.
 
+use std::fmt;
+
 use crate::model::fact::{CUDA_RUNTIME_COMPONENT, GpuCode, PrintedValue};
 use crate::model::outcome::Outcome;
 use crate::replay::display_names::{
@@ -23,6 +25,60 @@ pub struct FailureExplanation {
     pub symptom: Option<String>,
     /// What fixes it on this host; none if only general advice is known.
     pub help: Option<String>,
+}
+
+/// A failure in one sentence: `error 35: CUDA driver version is insufficient for CUDA runtime version: driver 470 is
+/// too old`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailureMessage {
+    /// The error that a program gets, if the sentence names one.
+    error: Option<NamedError>,
+    /// What is wrong, or the message of the container runtime or of the loader.
+    text: String,
+}
+
+/// The CUDA error in a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct NamedError {
+    /// Its code, or all possible codes.
+    codes: String,
+    /// Its text, if the code is certain.
+    text: Option<String>,
+}
+
+impl FailureMessage {
+    /// A sentence that names no CUDA error.
+    pub fn without_error(text: String) -> Self {
+        Self { error: None, text }
+    }
+
+    /// Appends a text to the sentence.
+    pub fn push_str(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// Returns what is wrong, followed by the error; `certain` is the code that is the same on all hosts.
+    pub fn explanation(&self, certain: Option<u16>) -> String {
+        let text = &self.text;
+        match (&self.error, certain) {
+            (None, _) => text.clone(),
+            (Some(_), Some(code)) => format!("{text} (CUDA error {code})"),
+            (Some(NamedError { codes, text: None }), None) => format!("{text} (CUDA error {codes})"),
+            (Some(NamedError { codes, text: Some(error) }), None) => format!("{error}: {text} (CUDA error {codes})"),
+        }
+    }
+}
+
+impl fmt::Display for FailureMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(NamedError { codes, text }) = &self.error {
+            write!(f, "error {codes}: ")?;
+            if let Some(text) = text {
+                write!(f, "{text}: ")?;
+            }
+        }
+        f.write_str(&self.text)
+    }
 }
 
 /// Explains a failure on one host.
@@ -64,12 +120,17 @@ pub fn failure_title(replay: Replay<'_>, failure: ReplayFailure) -> String {
 
 /// Returns a failure in one sentence, the error first.
 pub fn failure_message(replay: Replay<'_>, failure: ReplayFailure) -> String {
+    failure_message_parts(replay, failure).to_string()
+}
+
+/// Returns the sentence for a failure, in its parts.
+pub fn failure_message_parts(replay: Replay<'_>, failure: ReplayFailure) -> FailureMessage {
     message_with_names(replay, failure, &host_names(replay))
 }
 
 /// Returns a failure on several pools in one sentence, without GPU and driver.
 pub fn general_failure_message(replay: Replay<'_>, failure: ReplayFailure) -> String {
-    message_with_names(replay, failure, &generic_host_names(replay))
+    message_with_names(replay, failure, &generic_host_names(replay)).to_string()
 }
 
 /// Explains a failure with these names of the GPU and the driver.
@@ -83,27 +144,32 @@ fn explain_with_names(replay: Replay<'_>, failure: ReplayFailure, named: &HostNa
 }
 
 /// Returns a failure in one sentence, with these names of the GPU and the driver.
-fn message_with_names(replay: Replay<'_>, failure: ReplayFailure, named: &HostNames) -> String {
+fn message_with_names(replay: Replay<'_>, failure: ReplayFailure, named: &HostNames) -> FailureMessage {
     let title = failure_title_with_values(replay, failure, named);
-    let possible: Vec<String> = failure.codes().possible.iter().map(u16::to_string).collect();
-    let error_text = match (failure.codes().certain, possible.as_slice()) {
-        (Some(code), _) => match replay.knowledge.error(code) {
-            Some(row) => format!("error {code}: {}", row.text),
-            None => format!("error {code}"),
-        },
-        (None, []) => String::new(),
-        (None, [one]) => format!("error {one}"),
-        (None, [others @ .., last]) => format!("error {} or {last}", others.join(", ")),
-    };
-    match failure.outcome() {
+    let text = match failure.outcome() {
         Outcome::Refused => refusal_messages::refusal_message(replay, failure.reason()),
         Outcome::LibraryMissing if failure.codes().certain.is_none() => {
             library_messages::missing_library_message(replay)
         }
         Outcome::CpuOnly => format!("no error, and no GPU is used: {title}"),
-        _ if error_text.is_empty() => title,
-        _ => format!("{error_text}: {title}"),
-    }
+        _ => return FailureMessage { error: named_error(replay, failure), text: title },
+    };
+    FailureMessage::without_error(text)
+}
+
+/// Returns the CUDA error of a failure with its text, or all possible codes.
+fn named_error(replay: Replay<'_>, failure: ReplayFailure) -> Option<NamedError> {
+    let possible: Vec<String> = failure.codes().possible.iter().map(u16::to_string).collect();
+    let codes = match (failure.codes().certain, possible.as_slice()) {
+        (Some(code), _) => {
+            let text = replay.knowledge.error(code).map(|row| row.text.to_owned());
+            return Some(NamedError { codes: code.to_string(), text });
+        }
+        (None, []) => return None,
+        (None, [one]) => one.clone(),
+        (None, [others @ .., last]) => format!("{} or {last}", others.join(", ")),
+    };
+    Some(NamedError { codes, text: None })
 }
 
 /// Returns what is wrong, with the values of the image and the host.
@@ -414,5 +480,27 @@ fn route_without_compat(replay: Replay<'_>) -> Option<StartRoute> {
     match runtime::runtime_step(replay, &LoadedLibcuda::from_host(replay)).result {
         StepResult::Passes(route @ (StartRoute::Native | StartRoute::MinorVersion)) => Some(route),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_explanation_puts_the_error_behind_what_is_wrong() {
+        let named = |codes: &str, text: Option<&str>| {
+            Some(NamedError { codes: codes.to_owned(), text: text.map(str::to_owned) })
+        };
+        for (error, certain, sentence, explanation) in [
+            (named("35", Some("too old")), Some(35), "error 35: too old: a: b", "a: b (CUDA error 35)"),
+            (named("35", Some("too old")), None, "error 35: too old: a: b", "too old: a: b (CUDA error 35)"),
+            (named("35 or 100", None), None, "error 35 or 100: a: b", "a: b (CUDA error 35 or 100)"),
+            (None, None, "a: b", "a: b"),
+        ] {
+            let mut message = FailureMessage { error, text: "a".to_owned() };
+            message.push_str(": b");
+            assert_eq!((message.to_string().as_str(), message.explanation(certain).as_str()), (sentence, explanation));
+        }
     }
 }

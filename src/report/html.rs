@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::model::fact::InspectionDepth;
 use crate::model::outcome::Outcome;
@@ -103,12 +103,22 @@ struct UnreadableInput {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct VerdictCell {
     fate: VerdictKind,
-    outcome: Option<&'static str>,
+    outcome: Option<RuleOfOutcome>,
     word: String,
     sure: String,
     message: String,
     lines: Vec<usize>,
     chains: Vec<(Vec<usize>, VerdictKind, usize)>,
+}
+
+/// An outcome, which the page calls by the name of its rule.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct RuleOfOutcome(Outcome);
+
+impl Serialize for RuleOfOutcome {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.rule_name())
+    }
 }
 
 /// A finding.
@@ -282,7 +292,7 @@ impl PageTables {
         }
         Some(self.cells.number_of(VerdictCell {
             fate: verdict.fate,
-            outcome: verdict.outcome.map(Outcome::rule_name),
+            outcome: verdict.outcome.map(RuleOfOutcome),
             word: verdict_phrase(verdict),
             sure: confidence_text(verdict),
             message: replace_image_name(&verdict_explanation(verdict), subject),

@@ -50,14 +50,14 @@ pub fn write_human(
     write_summary(report, options, out)
 }
 
-/// Removes from a subject what `write_human` does not read, to save memory: verdicts on components, missing values
-/// and scenarios.
+/// Removes from a subject what `write_human` does not read, to save memory: verdicts on components, explanations,
+/// missing values and scenarios.
 #[must_use]
 pub fn strip_for_human(mut subject: Subject) -> Subject {
     subject.verdicts.retain(|verdict| verdict.component.is_none());
     subject.verdicts.shrink_to_fit();
     for verdict in &mut subject.verdicts {
-        (verdict.missing, verdict.scenarios) = (Vec::new(), Vec::new());
+        (verdict.explanation, verdict.missing, verdict.scenarios) = (None, Vec::new(), Vec::new());
     }
     subject
 }

@@ -170,6 +170,10 @@ pub struct Verdict {
     pub route: Option<StartRoute>,
     /// The expected error, or the reason why the result is unknown.
     pub message: String,
+    /// The message without the kind and the route of the verdict: what is wrong, with the CUDA error, or why it is
+    /// unknown. None where the whole message is the explanation, and in a report that was read from a file.
+    #[serde(skip)]
+    pub explanation: Option<String>,
     /// How far it can be trusted.
     pub confidence: Confidence,
     /// Pool fields and image facts that would decide a `depends` or `undetermined`, each with how to supply it.

@@ -122,20 +122,11 @@ pub fn verdict_phrase(verdict: &Verdict) -> String {
 
 /// Returns the explanation of a verdict: what is wrong, with the CUDA error, or why it is unknown.
 pub fn verdict_explanation(verdict: &Verdict) -> String {
-    let message = verdict.message.as_str();
-    match verdict.fate {
-        VerdictKind::Starts => message.split_once("), ").map_or_else(String::new, |(_, more)| more.to_owned()),
-        VerdictKind::Fails => {
-            match (verdict.codes.certain, message.strip_prefix("error ").and_then(|rest| rest.split_once(": "))) {
-                // The text of the error comes before what is wrong.
-                (Some(code), Some((_, rest))) => {
-                    format!("{} (CUDA error {code})", rest.split_once(": ").map_or(rest, |(_, title)| title))
-                }
-                (None, Some((codes, title))) => format!("{title} (CUDA error {codes})"),
-                (_, None) => message.to_owned(),
-            }
-        }
-        _ => message.strip_prefix("unknown: ").unwrap_or(message).to_owned(),
+    match (&verdict.explanation, verdict.fate) {
+        (Some(explanation), _) => explanation.clone(),
+        // The message of a start is its kind and its route.
+        (None, VerdictKind::Starts) => String::new(),
+        (None, _) => verdict.message.clone(),
     }
 }
 

@@ -230,11 +230,13 @@ pub(super) fn parse_header(
         None => Persona::Regular,
     };
     let status = match &written.status {
-        // What an outcome or a reader has to say is not kept back.
-        Some(word) if word.get_ref() == Status::Preview.name() && !matches!(kind, PageKind::Practice(_)) => {
-            return Err(Fault::new(toml_span(word), "only a page with a condition can be a preview"));
-        }
-        Some(word) => parse_keyword("status", word, Status::WORDS)?,
+        Some(word) => match parse_keyword("status", word, Status::WORDS)? {
+            // What an outcome or a reader has to say is not kept back.
+            Status::Preview if !matches!(kind, PageKind::Practice(_)) => {
+                return Err(Fault::new(toml_span(word), "only a page with a condition can be a preview"));
+            }
+            status => status,
+        },
         None => Status::Stable,
     };
     let fix = match &written.fix {

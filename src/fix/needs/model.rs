@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::fleet::Launch;
+use crate::model::named_values::named_values;
 use crate::model::outcome::Outcome;
 use crate::replay::{StartRoute, StartStep};
 
@@ -49,12 +50,26 @@ pub struct GpuGroupNeeds {
     pub gpus: Vec<&'static str>,
     /// Whether a driver branch still in support drives them.
     pub driver_in_support: bool,
-    /// How their code is covered: `native`, `jit`, `none`, `unknown`.
-    pub code: &'static str,
+    /// How their code is covered.
+    pub code: CodeCoverage,
     /// One entry per launch method.
     pub ways: Vec<LaunchNeeds>,
     /// Ranges of older container toolkits with a different result.
     pub older_toolkits: Vec<OlderToolkit>,
+}
+
+named_values! {
+    /// How the code of a component covers the GPUs of a group.
+    CodeCoverage {
+        /// By native code.
+        Native = "native",
+        /// By PTX, which the driver compiles at start-up.
+        Jit = "jit",
+        /// By neither native code nor PTX.
+        None = "none",
+        /// Native code and PTX are unknown.
+        Unknown = "unknown",
+    }
 }
 
 /// The needs of one launch method.
@@ -63,7 +78,7 @@ pub struct LaunchNeeds {
     /// `docker --gpus`, `CDI`, `no container`.
     pub title: &'static str,
     /// The launch, as in a fleet file.
-    pub launch: &'static str,
+    pub launch: Launch,
     /// Version of the container toolkit.
     pub toolkit: Option<String>,
     /// The drivers on which it starts.
@@ -76,7 +91,7 @@ pub struct LaunchNeeds {
 impl LaunchNeeds {
     /// Whether it starts without a container.
     pub fn is_without_container(&self) -> bool {
-        self.launch == Launch::Native.as_str()
+        self.launch == Launch::Native
     }
 }
 
@@ -124,7 +139,7 @@ pub struct BlockingStep {
     pub outcome: BlockingOutcome,
     /// Name of the step.
     pub step: StartStep,
-    /// The step in one sentence.
+    /// The step in one sentence; that of an undetermined start begins with `unknown`.
     pub message: String,
     /// The deciding facts and table rows, with their locations.
     pub evidence: Vec<NeedsEvidence>,
@@ -146,6 +161,9 @@ pub struct NeedsEvidence {
 pub struct OlderToolkit {
     /// Title of the launch method.
     pub title: &'static str,
+    /// The launch method.
+    #[serde(skip)]
+    pub launch: Launch,
     /// First version of the range.
     pub from: String,
     /// First version after it.

@@ -6,10 +6,11 @@ use std::io;
 use crate::cuda::{ComputeCapability, DriverVersion};
 use crate::fix::needs::launch_setup::NO_CONTAINER;
 use crate::fix::needs::model::{
-    BlockingOutcome, BlockingStep, ComponentNeeds, DriverRange, GpuGroupNeeds, ImageNeeds, LaunchNeeds, NeedsEvidence,
-    OlderToolkit, SupportedDrivers,
+    BlockingOutcome, BlockingStep, CodeCoverage, ComponentNeeds, DriverRange, GpuGroupNeeds, ImageNeeds, LaunchNeeds,
+    NeedsEvidence, OlderToolkit, SupportedDrivers,
 };
 use crate::fix::needs::survey::{gpu_class_name, is_other_platform};
+use crate::fleet::Launch;
 use crate::knowledge::{GpuClass, GpuRow, Knowledge};
 use crate::replay::StartRoute;
 use crate::report::escape::{escape_one_line, shorten};
@@ -113,14 +114,14 @@ fn write_group(group: &GpuGroupNeeds, shown: NeedsPrintOptions, out: &mut impl i
     writeln!(out)?;
     write_line(out, 4, &format!("compute capability {capabilities} ({classes}): {names}{rest}"), width)?;
     let (code, tone) = match group.code {
-        "native" => ("native code", TextStyle::Good),
-        "jit" => ("PTX JIT: the driver compiles PTX at start-up", TextStyle::Good),
-        "none" => ("no native code or PTX for these GPUs", TextStyle::Bad),
-        _ => ("native code and PTX unknown", TextStyle::Open),
+        CodeCoverage::Native => ("native code", TextStyle::Good),
+        CodeCoverage::Jit => ("PTX JIT: the driver compiles PTX at start-up", TextStyle::Good),
+        CodeCoverage::None => ("no native code or PTX for these GPUs", TextStyle::Bad),
+        CodeCoverage::Unknown => ("native code and PTX unknown", TextStyle::Open),
     };
     writeln!(out, "      {}", paint(code, tone, color))?;
     // Without native code and PTX no driver helps.
-    if group.code == "none" {
+    if group.code == CodeCoverage::None {
         let plainest = group.ways.iter().rev().find_map(|launch_needs| launch_needs.because.as_ref());
         return plainest.map_or(Ok(()), |because| write_blocking_step(because, false, width, out));
     }
@@ -140,7 +141,7 @@ fn write_group(group: &GpuGroupNeeds, shown: NeedsPrintOptions, out: &mut impl i
 
 /// Returns the name of a launch method, as in a fleet file.
 fn launch_name(launch_needs: &LaunchNeeds) -> &'static str {
-    if launch_needs.is_without_container() { NO_CONTAINER } else { launch_needs.launch }
+    if launch_needs.is_without_container() { NO_CONTAINER } else { launch_needs.launch.as_str() }
 }
 
 /// Formats targets of native code and PTX: `built for sm_80, sm_90, no PTX`.
@@ -208,10 +209,9 @@ fn write_blocking_step(
     let BlockingStep { driver, message, .. } = because;
     let on = if some_do { format!("{driver}: ") } else { String::new() };
     let message = escape_one_line(message);
-    // The message of an unknown outcome says so itself.
     let text = match because.outcome {
-        BlockingOutcome::Undetermined if message.starts_with("unknown") => format!("{on}{message}"),
-        BlockingOutcome::Undetermined => format!("{on}unknown: {message}"),
+        // Its message says so itself.
+        BlockingOutcome::Undetermined => format!("{on}{message}"),
         BlockingOutcome::Fails(outcome) => format!("{on}{}: {message}", outcome.rule_name()),
     };
     write_line(out, 8, &text, width)?;
@@ -258,7 +258,7 @@ fn write_older_toolkits(
         (None, from) => format!("{from} and newer"),
     };
     let launch = |older: &OlderToolkit| {
-        group.ways.iter().find(|launch_needs| launch_needs.title == older.title).map_or(older.title, launch_name)
+        group.ways.iter().find(|launch_needs| launch_needs.launch == older.launch).map_or(older.title, launch_name)
     };
     let named: Vec<String> = olders.iter().map(|older| format!("{} ({})", versions(older), launch(older))).collect();
     write_line(out, 6, &format!("with container toolkit {}: {}", named.join(", "), supported_drivers_text(span)), width)
@@ -276,7 +276,7 @@ const MAX_LABEL_WIDTH: usize = 30;
 /// The result of one launch method: the drivers on which it starts, or why it fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LaunchSummary {
-    launch: &'static str,
+    launch: Launch,
     text: String,
     /// Why the image starts on no driver.
     fails: Option<String>,
@@ -364,7 +364,7 @@ fn write_gpu_generations(
 
 /// Adds a GPU to the line of its architecture with the same results, or to a new line.
 fn add_gpu(lines: &mut Vec<GenerationLine>, gpu: &GpuRow, group: &GpuGroupNeeds, cells: &[LaunchSummary]) {
-    let no_code = group.code == "none";
+    let no_code = group.code == CodeCoverage::None;
     let alike = |line: &&mut GenerationLine| {
         line.architecture == gpu.architecture && line.no_code == no_code && (no_code || line.cells == cells)
     };
@@ -392,16 +392,18 @@ fn launch_summaries(group: &GpuGroupNeeds) -> Vec<LaunchSummary> {
         let fails = because.filter(|_| !starts && !unknown).map(|because| because.message.clone());
         let text = match because {
             _ if starts => driver_text(&launch_needs.span),
-            // The message of an unknown outcome begins with the word.
-            Some(because) if unknown && because.message.starts_with("unknown") => because.message.clone(),
-            Some(because) if unknown => format!("unknown: {}", because.message),
+            Some(because) if unknown => match because.outcome {
+                // Its message says so itself.
+                BlockingOutcome::Undetermined => because.message.clone(),
+                BlockingOutcome::Fails(_) => format!("unknown: {}", because.message),
+            },
             None if unknown => "unknown".to_owned(),
             Some(BlockingStep { outcome: BlockingOutcome::Fails(outcome), .. }) => {
                 format!("fails: {}", outcome.rule_name())
             }
             Some(_) | None => "fails".to_owned(),
         };
-        LaunchSummary { launch: launch_name(launch_needs), text, fails }
+        LaunchSummary { launch: launch_needs.launch, text, fails }
     };
     group.ways.iter().filter(|launch_needs| !launch_needs.is_without_container()).map(of).collect()
 }
@@ -433,10 +435,12 @@ fn driver_text(span: &SupportedDrivers) -> String {
 }
 
 /// Removes launch methods that fail everywhere for one reason from the lines, and returns them.
-fn take_common_failures(lines: &mut [GenerationLine]) -> Vec<(&'static str, String)> {
+fn take_common_failures(lines: &mut [GenerationLine]) -> Vec<(Launch, String)> {
     let with_code = |lines: &[GenerationLine]| lines.iter().filter(|line| !line.no_code).count();
-    let launches: BTreeSet<&'static str> =
+    let mut launches: Vec<Launch> =
         lines.iter().filter(|line| !line.no_code).flat_map(|line| &line.cells).map(|cell| cell.launch).collect();
+    launches.sort_unstable_by_key(|launch| launch.as_str());
+    launches.dedup();
     let mut found = Vec::new();
     for launch in launches {
         let cells = lines.iter().filter(|line| !line.no_code).flat_map(|line| &line.cells);
@@ -490,8 +494,8 @@ fn line_texts(line: &GenerationLine) -> Vec<String> {
     let mut alike: Vec<(&str, Vec<&str>)> = Vec::new();
     for cell in &line.cells {
         match alike.iter_mut().find(|(text, _)| *text == cell.text) {
-            Some((_, launches)) => launches.push(cell.launch),
-            None => alike.push((&cell.text, vec![cell.launch])),
+            Some((_, launches)) => launches.push(cell.launch.as_str()),
+            None => alike.push((&cell.text, vec![cell.launch.as_str()])),
         }
     }
     if let [(text, _)] = alike.as_slice() {

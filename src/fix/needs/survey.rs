@@ -12,7 +12,7 @@ use crate::fix::minimum_driver::all_driver_releases;
 use crate::fix::needs::equivalent_gpus::{EquivalentGpus, group_equivalent_gpus};
 use crate::fix::needs::launch_setup::{LaunchSetup, SurveyHostBuilder, launch_setups};
 use crate::fix::needs::model;
-use crate::fix::needs::model::{BlockingOutcome, ComponentNeeds, GpuGroupNeeds, LaunchNeeds};
+use crate::fix::needs::model::{BlockingOutcome, CodeCoverage, ComponentNeeds, GpuGroupNeeds, LaunchNeeds};
 use crate::fleet::{Host, Launch};
 use crate::knowledge::{GpuClass, Knowledge};
 use crate::model::fact::{Component, ComponentRole, Facts, ImageFacts, Origin, ValueState};
@@ -134,13 +134,14 @@ fn add_older_toolkits(
                 }
                 let before = row.before.map(|version| version.to_string());
                 let continues = |one: &&mut model::OlderToolkit| {
-                    one.title == now.title && one.span == span && one.before == Some(version_text(row.from))
+                    one.launch == now.launch && one.span == span && one.before == Some(version_text(row.from))
                 };
                 if let Some(known) = group.older_toolkits.last_mut().filter(continues) {
                     known.before = before;
                 } else {
                     let from = version_text(row.from);
-                    group.older_toolkits.push(model::OlderToolkit { title: now.title, from, before, span });
+                    let (title, launch) = (now.title, now.launch);
+                    group.older_toolkits.push(model::OlderToolkit { title, launch, from, before, span });
                 }
             }
         }
@@ -202,7 +203,7 @@ impl<'a> ComponentSurvey<'a> {
         let runs = self.driver_runs(hosts);
         LaunchNeeds {
             title: way.title(),
-            launch: way.launch.as_str(),
+            launch: way.launch,
             toolkit: way.toolkit.map(|version| version.to_string()),
             span: supported_drivers(hosts, &runs),
             because: last_blocked_run(&runs).and_then(|run| self.blocking_step(hosts.get(run.last)?)),
@@ -250,16 +251,16 @@ impl<'a> ComponentSurvey<'a> {
     }
 
     /// Returns how the GPU code is covered, on the newest driver without a container.
-    fn code_coverage(self, ways: &[(LaunchSetup, Vec<Host>)]) -> &'static str {
+    fn code_coverage(self, ways: &[(LaunchSetup, Vec<Host>)]) -> CodeCoverage {
         let native = ways.iter().find(|(way, _)| way.launch == Launch::Native);
-        let Some(host) = native.and_then(|(_, hosts)| hosts.last()) else { return "unknown" };
+        let Some(host) = native.and_then(|(_, hosts)| hosts.last()) else { return CodeCoverage::Unknown };
         let mut steps = FullRecorder::default();
         replay(self.replay_on(host), &mut steps);
         match steps.0.iter().find(|step| step.step == StartStep::Code).map(|step| step.result) {
-            Some(StepResult::Passes(StartRoute::Jit)) => "jit",
-            Some(StepResult::Passes(_)) => "native",
-            Some(StepResult::Stops(_)) => "none",
-            _ => "unknown",
+            Some(StepResult::Passes(StartRoute::Jit)) => CodeCoverage::Jit,
+            Some(StepResult::Passes(_)) => CodeCoverage::Native,
+            Some(StepResult::Stops(_)) => CodeCoverage::None,
+            _ => CodeCoverage::Unknown,
         }
     }
 
@@ -362,7 +363,7 @@ fn have_same_needs(one: &GpuGroupNeeds, other: &GpuGroupNeeds) -> bool {
     let ends = |group: &GpuGroupNeeds| -> Vec<_> {
         let end = |way: &LaunchNeeds| {
             let because = way.because.as_ref().map(|because| (because.outcome, because.step));
-            (way.title, way.span.clone(), because)
+            (way.launch, way.span.clone(), because)
         };
         group.ways.iter().map(end).collect()
     };
@@ -429,7 +430,7 @@ struct CapabilityRow {
     end: CapabilityResult,
     /// Whether some component has only PTX for it.
     jit: bool,
-    drivers: BTreeMap<&'static str, DriverBounds>,
+    drivers: BTreeMap<Launch, DriverBounds>,
 }
 
 /// The rows by compute capability.
@@ -497,7 +498,7 @@ fn capability_rows(
                 let row = CapabilityRow {
                     architecture: gpu.architecture,
                     end: group_result(group),
-                    jit: group.code == "jit",
+                    jit: group.code == CodeCoverage::Jit,
                     drivers: drivers_by_launch(group),
                 };
                 let rank = (gpu.class != GpuClass::DataCenter, row.end);
@@ -522,9 +523,9 @@ fn capability_rows(
 fn merge_row(known: &mut CapabilityRow, row: &CapabilityRow) {
     known.end = known.end.max(row.end);
     known.jit |= row.jit;
-    known.drivers.retain(|title, _| row.drivers.contains_key(title));
-    for (title, (smallest, largest)) in &mut known.drivers {
-        if let Some((other, until)) = row.drivers.get(title) {
+    known.drivers.retain(|launch, _| row.drivers.contains_key(launch));
+    for (launch, (smallest, largest)) in &mut known.drivers {
+        if let Some((other, until)) = row.drivers.get(launch) {
             *smallest = (*smallest).max(*other);
             *largest = [*largest, *until].into_iter().flatten().min();
         }
@@ -550,7 +551,7 @@ fn group_result(group: &GpuGroupNeeds) -> CapabilityResult {
 }
 
 /// Returns the drivers of each container launch method.
-fn drivers_by_launch(group: &GpuGroupNeeds) -> BTreeMap<&'static str, DriverBounds> {
+fn drivers_by_launch(group: &GpuGroupNeeds) -> BTreeMap<Launch, DriverBounds> {
     let of = |way: &LaunchNeeds| {
         let smallest = way.span.smallest_driver.as_ref()?.parse().ok()?;
         Some((way.launch, (smallest, way.span.up_to.as_ref().and_then(|driver| driver.parse().ok()))))
@@ -597,21 +598,23 @@ fn drivers_text(rows: &CapabilityRows) -> String {
     // What most launch methods need on each capability, and the launch methods that need something else there.
     let starting: Vec<(&ComputeCapability, &CapabilityRow)> =
         rows.iter().filter(|(_, row)| row.end == CapabilityResult::Starts).collect();
-    let mut titles: Vec<&'static str> = starting.iter().flat_map(|(_, row)| row.drivers.keys().copied()).collect();
-    titles.sort_unstable();
-    titles.dedup();
-    let mut alike: Vec<(String, Vec<&str>)> = Vec::new();
-    for title in titles {
-        let text = launch_drivers_text(rows, title);
+    let mut launches: Vec<Launch> = starting.iter().flat_map(|(_, row)| row.drivers.keys().copied()).collect();
+    launches.sort_unstable_by_key(|launch| launch.as_str());
+    launches.dedup();
+    let mut alike: Vec<(String, Vec<Launch>)> = Vec::new();
+    for launch in launches {
+        let text = launch_drivers_text(rows, launch);
         match alike.iter_mut().find(|(known, _)| *known == text) {
-            Some((_, own)) => own.push(title),
-            None => alike.push((text, vec![title])),
+            Some((_, own)) => own.push(launch),
+            None => alike.push((text, vec![launch])),
         }
     }
     match alike.as_slice() {
         [] => "no known driver".to_owned(),
-        [(text, titles)] if titles.iter().all(|title| count_exceptions(rows, title) <= MAX_EXCEPTIONS) => text.clone(),
-        _ => short_drivers_text(rows, &alike.iter().flat_map(|(_, titles)| titles.iter().copied()).collect::<Vec<_>>()),
+        [(text, launches)] if launches.iter().all(|launch| count_exceptions(rows, *launch) <= MAX_EXCEPTIONS) => {
+            text.clone()
+        }
+        _ => short_drivers_text(rows, alike.into_iter().flat_map(|(_, launches)| launches).collect()),
     }
 }
 
@@ -619,39 +622,40 @@ fn drivers_text(rows: &CapabilityRows) -> String {
 const MAX_EXCEPTIONS: usize = 2;
 
 /// Returns the smallest driver of a launch method on any GPU on which the image starts.
-fn smallest_driver_of(rows: &CapabilityRows, title: &str) -> Option<DriverVersion> {
+fn smallest_driver_of(rows: &CapabilityRows, launch: Launch) -> Option<DriverVersion> {
     let starting = rows.values().filter(|row| row.end == CapabilityResult::Starts);
-    starting.filter_map(|row| row.drivers.get(title)).map(|(smallest, _)| *smallest).min()
+    starting.filter_map(|row| row.drivers.get(&launch)).map(|(smallest, _)| *smallest).min()
 }
 
 /// Counts the different drivers that other GPUs need.
-fn count_exceptions(rows: &CapabilityRows, title: &str) -> usize {
-    let common = smallest_driver_of(rows, title).map(|smallest| (smallest, None));
+fn count_exceptions(rows: &CapabilityRows, launch: Launch) -> usize {
+    let common = smallest_driver_of(rows, launch).map(|smallest| (smallest, None));
     let starting = rows.values().filter(|row| row.end == CapabilityResult::Starts);
     let others: BTreeSet<Option<DriverBounds>> =
-        starting.map(|row| row.drivers.get(title).copied()).filter(|own| *own != common).collect();
+        starting.map(|row| row.drivers.get(&launch).copied()).filter(|own| *own != common).collect();
     others.len()
 }
 
 /// Formats the drivers in short: `driver 570.86.10 or newer (535.54.03 with docker-cdi); other drivers for Rubin`.
-fn short_drivers_text(rows: &CapabilityRows, titles: &[&'static str]) -> String {
-    let mut titles: Vec<&str> = titles.to_vec();
-    titles.sort_by_key(|title| (*title != Launch::DockerGpus.as_str(), *title));
-    let Some((main, driver)) = titles.iter().find_map(|title| Some((*title, smallest_driver_of(rows, title)?))) else {
+fn short_drivers_text(rows: &CapabilityRows, mut launches: Vec<Launch>) -> String {
+    launches.sort_by_key(|launch| (*launch != Launch::DockerGpus, launch.as_str()));
+    let smallest = |launch: &Launch| Some((*launch, smallest_driver_of(rows, *launch)?));
+    let Some((main, driver)) = launches.iter().find_map(smallest) else {
         return "no known driver".to_owned();
     };
     let mut others: BTreeMap<DriverVersion, Vec<&str>> = BTreeMap::new();
-    for title in titles.iter().filter(|title| **title != main) {
-        if let Some(other) = smallest_driver_of(rows, title).filter(|other| *other != driver) {
-            others.entry(other).or_default().push(title);
+    for launch in launches.iter().filter(|launch| **launch != main) {
+        if let Some(other) = smallest_driver_of(rows, *launch).filter(|other| *other != driver) {
+            others.entry(other).or_default().push(launch.as_str());
         }
     }
     let others: Vec<String> =
-        others.iter().map(|(driver, titles)| format!("{driver} with {}", titles.join(" and "))).collect();
+        others.iter().map(|(driver, names)| format!("{driver} with {}", names.join(" and "))).collect();
     let others = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
     let differs = |row: &CapabilityRow| {
-        let own = |title: &&str| row.drivers.get(*title).copied();
-        titles.iter().any(|title| own(title) != smallest_driver_of(rows, title).map(|smallest| (smallest, None)))
+        let own = |launch: Launch| row.drivers.get(&launch).copied();
+        let common = |launch: Launch| smallest_driver_of(rows, launch).map(|smallest| (smallest, None));
+        launches.iter().any(|launch| own(*launch) != common(*launch))
     };
     let names = architecture_names(rows, |_, row| row.end == CapabilityResult::Starts && differs(row));
     let names = if names.is_empty() { String::new() } else { format!("; other drivers for {}", names.join(", ")) };
@@ -659,19 +663,19 @@ fn short_drivers_text(rows: &CapabilityRows, titles: &[&'static str]) -> String 
 }
 
 /// Formats the drivers of one launch method, with architectures that need other drivers in brackets.
-fn launch_drivers_text(rows: &CapabilityRows, title: &str) -> String {
-    let Some(smallest) = smallest_driver_of(rows, title) else { return "no known driver".to_owned() };
+fn launch_drivers_text(rows: &CapabilityRows, launch: Launch) -> String {
+    let Some(smallest) = smallest_driver_of(rows, launch) else { return "no known driver".to_owned() };
     let common: DriverBounds = (smallest, None);
     let mut others: Vec<Option<DriverBounds>> = Vec::new();
     for row in rows.values().filter(|row| row.end == CapabilityResult::Starts) {
-        let own = row.drivers.get(title).copied();
+        let own = row.drivers.get(&launch).copied();
         if own != Some(common) && !others.contains(&own) {
             others.push(own);
         }
     }
     let other = |drivers: &Option<DriverBounds>| {
         let names = architecture_names(rows, |_, row| {
-            row.end == CapabilityResult::Starts && row.drivers.get(title).copied() == *drivers
+            row.end == CapabilityResult::Starts && row.drivers.get(&launch).copied() == *drivers
         });
         let names = names.join(", ");
         match drivers {
