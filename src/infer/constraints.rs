@@ -165,7 +165,7 @@ fn packages_without_newest_release(seen: &Observations, knowledge: Knowledge) ->
                 let row = requirement_rows(&package.requirement.name, knowledge)
                     .find(|row| row.package == other.requirement.name)?;
                 let own = match &other.requirement.version {
-                    PackageVersion::Exact(version) => VersionRange::from(format!("=={}", version.public())),
+                    PackageVersion::Exact(version) => VersionRange::exactly(&version.without_local()),
                     PackageVersion::Range(range) => range.clone(),
                     // It may be one that the newest release does not admit.
                     PackageVersion::Unresolved(why) => return Some((other, why.clone())),

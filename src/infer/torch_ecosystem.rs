@@ -248,7 +248,10 @@ fn select_releases(
             (Ok(releases), PackageVersion::Exact(version))
                 if releases.iter().any(|release| release.version == version.without_local()) =>
             {
-                DependencySpecifier::new(package.requirement.name.clone(), format!("=={}", version.public()))
+                DependencySpecifier::new(
+                    package.requirement.name.clone(),
+                    VersionRange::exactly(&version.without_local()),
+                )
             }
             (Ok(_), _) => on_torch,
         };

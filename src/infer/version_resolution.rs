@@ -141,7 +141,7 @@ pub(super) fn combined_range(package: &ObservedPackage, seen: &Observations) -> 
     let again = seen.packages.iter().filter(is_same).filter(|other| other.fact != package.fact);
     for other in seen.bounds.iter().filter(is_same).chain(again) {
         ranges.push(match &other.requirement.version {
-            PackageVersion::Exact(version) => VersionRange::from(format!("=={version}")),
+            PackageVersion::Exact(version) => VersionRange::exactly(version),
             PackageVersion::Range(range) => range.clone(),
             PackageVersion::Unresolved(_) => return None,
         });
@@ -238,7 +238,7 @@ fn requirements_of_command(
     let catalog = TableCatalog { knowledge, arch, as_of, python: None, indexes: &package.requirement.indexes };
     let requirement = |one: &ObservedPackage| {
         let range = match &one.requirement.version {
-            PackageVersion::Exact(version) => VersionRange::from(format!("=={}", version.public())),
+            PackageVersion::Exact(version) => VersionRange::exactly(&version.without_local()),
             PackageVersion::Range(range) => range.clone(),
             PackageVersion::Unresolved(_) => return None,
         };

@@ -143,7 +143,7 @@ fn add_named_package(
         (true, false) => parse_rpm_package(text),
         (true, true) => parse_rpm_package(&format!("@{text}")),
     };
-    let Some(SystemPackageSpec { name, version }) = spec else { return };
+    let Some((name, version)) = spec else { return };
     let dropped = name.strip_suffix('-').filter(|_| !removes && !rpm);
     if removes || dropped.is_some() {
         found.removed.push((PackageManager::System, PackageName::system(dropped.unwrap_or(&name)), word.span));
@@ -198,7 +198,7 @@ fn add_package_file(
 ) {
     match parse_package_file_name(text) {
         _ if removes => {}
-        Some(SystemPackageSpec { name, version }) => add_system_package(&name, version, word, command, found),
+        Some((name, version)) => add_system_package(&name, version, word, command, found),
         None => {
             let name = text.rsplit('/').next().unwrap_or(text);
             let is_setup_package = SETUP_PACKAGE_WORDS.iter().any(|what| name.contains(what));
@@ -255,20 +255,8 @@ const RPM_SUFFIX: &str = ".rpm";
 /// Profile of a module that contains only sources.
 const SOURCE_PROFILE: &str = "src";
 
-/// A package that a command installs or removes with a system package manager.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct SystemPackageSpec {
-    /// The package name.
-    pub(super) name: String,
-    /// The requested version.
-    pub(super) version: PackageVersion,
-}
-
-impl SystemPackageSpec {
-    fn new(name: &str, version: PackageVersion) -> Self {
-        Self { name: name.to_owned(), version }
-    }
-}
+/// The name and the requested version of a package for a system package manager.
+type NamedVersion = (String, PackageVersion);
 
 /// Whether a word is the path or URL of a system package file.
 pub fn is_package_file(word: &str) -> bool {
@@ -305,53 +293,53 @@ fn partly_known_name(raw: &str, rpm: bool) -> Option<String> {
 }
 
 /// Parses a package argument of apt: `NAME=VERSION`, `NAME:ARCH` or `NAME/RELEASE`.
-fn parse_apt_package(word: &str) -> SystemPackageSpec {
+fn parse_apt_package(word: &str) -> NamedVersion {
     let (name, version) = word.split_once('=').map_or((word, None), |(name, version)| (name, Some(version)));
     let name = name.split(['/', ':']).next().unwrap_or(name);
-    SystemPackageSpec::new(name, version.map_or_else(PackageVersion::any, parse_version))
+    (name.to_owned(), version.map_or_else(PackageVersion::any, parse_version))
 }
 
 /// Parses a package argument of dnf, yum or zypper, such as `NAME-VERSION-RELEASE.ARCH`; `None` for a module with
 /// only sources.
-fn parse_rpm_package(word: &str) -> Option<SystemPackageSpec> {
+fn parse_rpm_package(word: &str) -> Option<NamedVersion> {
     if let Some(compared) = parse_comparison(word) {
         return Some(compared);
     }
     if let Some((module, profile)) = word.strip_prefix('@').map(|group| group.split_once('/').unwrap_or((group, ""))) {
-        return (profile != SOURCE_PROFILE).then(|| SystemPackageSpec::new(module, PackageVersion::any()));
+        return (profile != SOURCE_PROFILE).then(|| (module.to_owned(), PackageVersion::any()));
     }
     let word = without_architecture(word);
     let (epoch, rest) = word.split_once(':').unwrap_or(("", word));
     let word = if !epoch.is_empty() && is_all_digits(epoch) { rest } else { word };
     Some(split_name_and_version(word).map_or_else(
-        || SystemPackageSpec::new(word, PackageVersion::any()),
-        |(name, version)| SystemPackageSpec::new(name, parse_version(version)),
+        || (word.to_owned(), PackageVersion::any()),
+        |(name, version)| (name.to_owned(), parse_version(version)),
     ))
 }
 
 /// Parses the file name of a package: `libcuda1_550.54.14-1_amd64.deb`, `cuda-compat-12-4-550.54.14-1.x86_64.rpm`.
-fn parse_package_file_name(word: &str) -> Option<SystemPackageSpec> {
+fn parse_package_file_name(word: &str) -> Option<NamedVersion> {
     let name = without_query(word).rsplit('/').next()?;
     let name = name.replace("%2B", "+").replace("%2b", "+").replace("%3A", ":").replace("%3a", ":");
     if let Some(stem) = name.strip_suffix(DEB_SUFFIX) {
         let mut parts = stem.split('_');
         let (name, version) = (parts.next()?, parts.next()?);
         let plain = !name.is_empty() && !name.contains(['*', '?', '[']) && starts_with_digit(version);
-        return plain.then(|| SystemPackageSpec::new(name, parse_version(version)));
+        return plain.then(|| (name.to_owned(), parse_version(version)));
     }
     let stem = without_architecture(name.strip_suffix(RPM_SUFFIX)?);
     let (name, version) = split_name_and_version(stem).filter(|(name, _)| !name.contains(['*', '?', '[']))?;
-    Some(SystemPackageSpec::new(name, parse_version(version)))
+    Some((name.to_owned(), parse_version(version)))
 }
 
 /// Parses `NAME = VERSION` as zypper and rpm do; other operators make a version range.
-fn parse_comparison(word: &str) -> Option<SystemPackageSpec> {
+fn parse_comparison(word: &str) -> Option<NamedVersion> {
     let at = word.find(['<', '>', '='])?;
     let (name, rest) = word.split_at_checked(at)?;
     let version = rest.trim_start_matches(['<', '>', '=']);
     let exact = rest.starts_with('=');
     let version = if exact { parse_version(version.trim()) } else { PackageVersion::range(rest) };
-    Some(SystemPackageSpec::new(without_architecture(name.trim()), version))
+    Some((without_architecture(name.trim()).to_owned(), version))
 }
 
 /// Parses the version of a package, without its epoch.
@@ -408,14 +396,14 @@ fn without_query(word: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn format_spec(named: Option<SystemPackageSpec>) -> String {
+    fn format_spec(named: Option<NamedVersion>) -> String {
         match named {
             None => "nothing".to_owned(),
-            Some(SystemPackageSpec { name, version: PackageVersion::Exact(version) }) => format!("{name} {version}"),
-            Some(SystemPackageSpec { name, version: PackageVersion::Range(range) }) if !range.is_any() => {
+            Some((name, PackageVersion::Exact(version))) => format!("{name} {version}"),
+            Some((name, PackageVersion::Range(range))) if !range.is_any() => {
                 format!("{name} in {range}")
             }
-            Some(SystemPackageSpec { name, .. }) => name,
+            Some((name, _)) => name,
         }
     }
 

@@ -303,7 +303,7 @@ impl Knowledge {
                 let is_release =
                     |row: &&FrameworkBuildRow| row.version.is_some_and(|own| is_release_of(own.as_str(), version));
                 let several: Vec<&FrameworkBuildRow> = of_all.filter(is_release).collect();
-                if build.is_none_or(|row| row.version.is_none()) && !several.is_empty() {
+                if build.is_none_or(|row| row.version_text() != version) && !several.is_empty() {
                     answer.rows.extend(several.into_iter().map(ShowRow::shown));
                     return answer;
                 }

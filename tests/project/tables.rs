@@ -280,7 +280,6 @@ fn wheel_gpu_code_applies_only_to_its_exact_version() {
     for (distribution, version) in [
         ("vllm", "0.2.2"),
         ("vllm", "0.34.0"),
-        ("vllm", "0.8"),
         ("paddlepaddle-gpu", "2.6.1"),
         ("jax-cuda12-plugin", "0.4.32"),
         ("onnxruntime-gpu", "1.10.0"),
@@ -293,6 +292,9 @@ fn wheel_gpu_code_applies_only_to_its_exact_version() {
     ] {
         assert_eq!(code(distribution, version), None, "{distribution} {version}");
     }
+    // PEP 440: both are one version.
+    assert!(code("vllm", "0.8").is_some());
+    assert_eq!(code("vllm", "0.8"), code("vllm", "0.8.0"));
 }
 
 #[test]

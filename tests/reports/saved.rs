@@ -1,7 +1,7 @@
 //! A saved report loses nothing: its output is that of the original report, word for word.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::{fs, thread};
 
 use serde_json::{Value, json};
 use test_repository::{TestRepository, code, err, out};
@@ -78,9 +78,14 @@ fn differences(path: &str, one: &Value, other: &Value, found: &mut Vec<String>) 
 
 /// Judges, saves, judges the report, and says where the two differ.
 fn lost(repository: &TestRepository, arguments: &[&str]) -> Vec<String> {
+    lost_in(repository, arguments, "saved.json")
+}
+
+/// Returns what a report loses that is saved in a file.
+fn lost_in(repository: &TestRepository, arguments: &[&str], file: &str) -> Vec<String> {
     let first = repository.json(arguments);
-    repository.file("saved.json", &first.to_string());
-    let again = repository.json(&["check", "--fleet", "fleet.toml", "saved.json"]);
+    repository.file(file, &first.to_string());
+    let again = repository.json(&["check", "--fleet", "fleet.toml", file]);
     let mut found = Vec::new();
     differences("", &compared(first), &compared(again), &mut found);
     found
@@ -92,12 +97,19 @@ fn every_repository_input_has_the_same_output_from_a_saved_report() {
     repository.file("fleet.toml", &inputs::fleet_with(POOLS));
     let named = inputs::all(&repository);
     assert!(named.len() > 200, "{}", named.len());
-    let mut wrong = Vec::new();
-    for some in named.chunks(40) {
+    let chunks: Vec<(usize, &[String])> = named.chunks(40).enumerate().collect();
+    let wrong_of = |(number, some): &(usize, &[String])| {
         let mut arguments = vec!["check", "--fleet", "fleet.toml"];
         arguments.extend(some.iter().map(String::as_str));
-        wrong.extend(lost(&repository, &arguments));
-    }
+        lost_in(&repository, &arguments, &format!("saved-{number}.json"))
+    };
+    let halves = chunks.split_at(chunks.len() / 2);
+    let wrong = thread::scope(|scope| {
+        let first = scope.spawn(|| halves.0.iter().flat_map(wrong_of).collect::<Vec<String>>());
+        let mut wrong: Vec<String> = halves.1.iter().flat_map(wrong_of).collect();
+        wrong.extend(first.join().expect("no panic"));
+        wrong
+    });
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
