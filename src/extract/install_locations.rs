@@ -267,7 +267,8 @@ impl InstallLocations {
     /// Returns where a tool that works on a project installs packages; `None` if it installs like pip.
     fn project_locations(&self, program: &str, words: &[&str], at: LocatedCommand<'_>) -> Option<Vec<PackageLocation>> {
         let has = |word: &str| words.contains(&word);
-        let of_uv = words.windows(2).any(|pair| matches!(pair, ["uv", "sync" | "add" | "run"]));
+        let follows_uv = |verb: &str| words.windows(2).any(|pair| *pair == ["uv", verb]);
+        let of_uv = has("uv") && !follows_uv("pip") && (has("sync") || has("add") || follows_uv("run"));
         let home = || at.variable("HOME").unwrap_or_else(|| "/root".to_owned());
         let own = || at.resolve_path(".venv").map_or(PackageLocation::Named(".venv"), PackageLocation::Prefix);
         Some(match program {
@@ -377,9 +378,9 @@ fn first_environment_on_path(at: LocatedCommand<'_>) -> Option<String> {
 /// Returns the root of a conda whose `bin` is on PATH before the system directories.
 fn conda_on_path(at: LocatedCommand<'_>) -> Option<String> {
     let path = at.variable("PATH").or_else(|| at.run.path_head.clone())?;
-    let mut folders = path.split(':').take_while(|folder| !SYSTEM_BIN_FOLDERS.contains(folder));
-    let roots = folders.by_ref().filter_map(|folder| folder.strip_suffix("/bin"));
-    roots.filter(|root| CONDA_NAMES.iter().any(|name| root.contains(name))).map(str::to_owned).next()
+    let folders = path.split(':').take_while(|folder| !SYSTEM_BIN_FOLDERS.contains(folder));
+    let mut roots = folders.filter_map(|folder| folder.strip_suffix("/bin"));
+    roots.find(|root| CONDA_NAMES.iter().any(|name| root.contains(name))).map(str::to_owned)
 }
 
 /// Adds a location that is not in the list yet.

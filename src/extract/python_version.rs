@@ -74,7 +74,9 @@ pub(super) fn base_image_python(base: &BaseKind, knowledge: Knowledge) -> Option
 /// Whether a command adds or selects a Python other than that of the base image.
 pub(super) fn may_change_python(step: CommandStep<'_>) -> bool {
     let command = step.command;
-    may_add_python(step) || is_uv_project_command(command)
+    let chosen = |word: &str| matches!(word, "sync" | "run" | "add");
+    may_add_python(step)
+        || is_uv_command(command) && !is_uv_pip_command(command) && known_arguments(command).any(chosen)
 }
 
 /// Whether a command adds a Python, or an environment with one, that uv may prefer to the present one.
@@ -86,9 +88,10 @@ pub(super) fn may_add_python(step: CommandStep<'_>) -> bool {
         ["conda", "mamba", "pyenv", "deadsnakes", "pixi"].iter().any(|name| word.contains(name))
     };
     let chooses = |word: &str| matches!(word, "--managed-python" | "-p") || word.starts_with("--python");
+    let creates = |word: &str| matches!(word, "python" | "venv");
     let may_download = || {
-        matches!(known_arguments(command).nth(1), Some("python" | "venv"))
-            || known_arguments(command).skip(2).any(chooses)
+        !is_uv_pip_command(command) && known_arguments(command).skip(1).any(creates)
+            || known_arguments(command).skip(1).any(chooses)
     };
     let only_changes_folders = matches!(step.effect, FileEffect::Remove(_) | FileEffect::MakeDirectory(_));
     (!only_changes_folders && known_arguments(command).any(tool)) || (is_uv_command(command) && may_download())
@@ -98,14 +101,14 @@ pub(super) fn may_add_python(step: CommandStep<'_>) -> bool {
 /// path of that Python or of an environment. Another Python counts when the environment is created.
 pub(super) fn uses_image_python(reader: &CommandReader<'_>, command: &Command, run: &RunInstruction) -> bool {
     let lookup = |name: &str| run.scope.lookup(name);
-    let verb = known_arguments(command).nth(1).filter(|_| is_uv_command(command));
-    if verb == Some("pip") {
-        let is_version = |word: &str| parse_python_version(word.rsplit('=').next().unwrap_or(word)).is_some();
+    if is_uv_pip_command(command) {
+        // `--python-version` and `--managed-python` select another one.
+        let selects = |word: &str| word.starts_with("--python-") || word == "--managed-python";
         let (folder, head) = (&reader.folder, run.path_head.as_deref());
-        return !known_arguments(command).any(is_version)
+        return !known_arguments(command).any(selects)
             && reader.state.environments.target(command, folder, head, &lookup) != TargetPython::Other;
     }
-    let makes = verb == Some("venv");
+    let makes = is_uv_command(command) && known_arguments(command).nth(1) == Some("venv");
     let is_python_option = |word: &str| word.contains("python") && word.starts_with("--");
     makes
         && !known_arguments(command).any(is_python_option)
@@ -137,6 +140,11 @@ fn known_arguments(command: &Command) -> impl Iterator<Item = &str> {
 /// Whether the program of a command is uv.
 fn is_uv_command(command: &Command) -> bool {
     command.program() == Some("uv")
+}
+
+/// Whether a command is `uv pip`, which uses a present Python.
+fn is_uv_pip_command(command: &Command) -> bool {
+    is_uv_command(command) && known_arguments(command).nth(1) == Some("pip")
 }
 
 /// Whether uv creates the environment of a project, with the first present Python that the project admits.

@@ -13,7 +13,8 @@ use crate::model::cause::Cause;
 use crate::model::fact::{Evidence, FactKey, Observations, Origin, PrintedValue, ValueState};
 use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage};
 
-/// The packages that `uv pip sync` keeps though its list does not name them (uv: preserved seed packages).
+/// The seed packages of an environment, which `uv pip sync` keeps even if its list does not name them: astral-sh/uv,
+/// `crates/uv-installer/src/plan.rs`.
 const SEED_PACKAGES: &[&str] = &["pip", "setuptools", "wheel", "uv"];
 
 /// Removes all packages that the current command uninstalls from the observations.
@@ -26,15 +27,23 @@ pub(super) fn remove_packages(seen: &mut Observations, found: &InstallEffects) {
 
 impl CommandReader<'_> {
     /// Adds the packages that are removed since a command makes an environment equal to a list without them.
-    pub(super) fn add_unlisted_packages(&mut self, found: &mut InstallEffects, command: &Command) {
+    pub(super) fn add_unlisted_packages(
+        &mut self,
+        found: &mut InstallEffects,
+        command: &Command,
+        home: Option<&PythonLocation>,
+    ) {
         let installed = self.seen.packages.iter().filter(|one| one.requirement.manager == PackageManager::Pip);
-        let installed = installed.map(|one| one.requirement.name.clone());
-        let mut names: BTreeSet<PackageName> = installed.collect();
+        let mut names: BTreeSet<PackageName> = installed.map(|one| one.requirement.name.clone()).collect();
         names.retain(|name| !SEED_PACKAGES.contains(&name.as_str()));
         for listed in &found.packages {
             names.remove(&listed.requirement.name);
         }
         found.removed.extend(names.into_iter().map(|name| (PackageManager::Pip, name, command.span)));
+        // Packages of the base image are in no environment that a command created.
+        if matches!(home, Some(PythonLocation::Environment { .. })) {
+            return;
+        }
         // Whether they are in this environment is unknown.
         for name in self.base_framework_packages() {
             if found.packages.iter().all(|listed| listed.requirement.name != name) {

@@ -363,7 +363,7 @@ impl CommandReader<'_> {
             self.state.locations.set_package_locations(fact, places.clone());
         }
         if found.syncs {
-            self.add_unlisted_packages(&mut found, command);
+            self.add_unlisted_packages(&mut found, command, home.as_ref());
         }
         self.record_uninstalls(&mut found, command, home.as_ref());
         let is_removed = |code: &ObservedGpuCode| {

@@ -150,7 +150,7 @@ impl Knowledge {
     pub fn package_floor(self, distribution: &str, release: Option<&ExactVersion>) -> Option<&'static PackageFloorRow> {
         let holds = |row: &&PackageFloorRow| match release {
             Some(release) => {
-                let reached = |bound: RowVersion| release.compare(bound).is_ge();
+                let reached = |bound: RowVersion| release.reaches(bound);
                 reached(row.from) && !row.before.is_some_and(reached)
             }
             None => row.before.is_none(),

@@ -83,7 +83,7 @@ impl Knowledge {
         torch: Option<&ExactVersion>,
     ) -> impl Iterator<Item = &'static TorchArchNameRow> {
         let holds = |row: &TorchArchNameRow, torch: &ExactVersion| {
-            let reached = |bound: RowVersion| torch.compare(bound).is_ge();
+            let reached = |bound: RowVersion| torch.reaches(bound);
             reached(row.from) && !row.before.is_some_and(reached)
         };
         let of_name = self.torch_arch_names().iter().filter(move |row| row.name == name);
@@ -186,7 +186,7 @@ impl Knowledge {
         arch: &str,
     ) -> Option<&'static RowInfo> {
         let row = self.build_indexes().iter().find(|row| row.distribution == distribution)?;
-        (arch == "arm64" && version.compare(row.arm64_from?).is_lt()).then_some(&row.info)
+        (arch == "arm64" && !version.reaches(row.arm64_from?)).then_some(&row.info)
     }
 
     /// Whether an index per CUDA version, next to that of torch, selects the build of a distribution.
@@ -324,7 +324,7 @@ impl Knowledge {
     /// Returns the CUDA variants for which a version of a distribution such as bitsandbytes has libraries.
     pub fn bundled_variants_of(self, distribution: &str, version: &ExactVersion) -> Option<&'static BundledRow> {
         let mut rows = self.bundled_variants().iter().rev().filter(|row| row.distribution == distribution);
-        rows.find(|row| row.from.compare(version).is_le())
+        rows.find(|row| version.reaches(row.from))
     }
 
     /// Whether a release of a distribution such as bitsandbytes bundles a library for a CUDA version; `None` if
@@ -445,7 +445,7 @@ impl Knowledge {
             let (release, rest) = version.split_once(row.mark)?;
             let digits = rest.split(|one: char| !one.is_ascii_digit()).next()?;
             let release = ExactVersion::from(release);
-            let reached = |bound: RowVersion| release.compare(bound).is_ge();
+            let reached = |bound: RowVersion| release.reaches(bound);
             if !row.from.is_none_or(reached) || row.before.is_some_and(reached) {
                 return None;
             }

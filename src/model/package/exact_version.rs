@@ -72,6 +72,15 @@ impl ExactVersion {
         Some(self.parsed.as_ref()?.only_release().cmp(&other.parsed.as_ref()?.only_release()))
     }
 
+    /// Whether it is at least a version by PEP 440, where a pre-release counts as its release: it has the same content.
+    pub fn reaches(&self, bound: &Self) -> bool {
+        if self.is_prerelease() {
+            self.compare_release_numbers(bound).is_some_and(Ordering::is_ge)
+        } else {
+            self.compare(bound).is_ge()
+        }
+    }
+
     /// Whether both are the same version by PEP 440: `2.1` and `2.1.0`.
     pub fn is_same(&self, other: &Self) -> bool {
         self.compare(other).is_eq()
@@ -215,6 +224,21 @@ mod tests {
             assert_eq!(ExactVersion::from(one).compare_valid(&ExactVersion::from(other)), expected, "{one} {other}");
         }
         assert_ne!(ExactVersion::from("2.1"), ExactVersion::from("2.1.0"));
+    }
+
+    #[test]
+    fn a_prerelease_reaches_its_release() {
+        for (version, bound, expected) in [
+            ("2", "2.0", true),
+            ("2.0rc1", "2.0", true),
+            ("2.6.0a0+df5bbc09d1", "2.6", true),
+            ("2.6.0a0+df5bbc09d1", "2.7", false),
+            ("0.36.0", "0.36.0.post2", false),
+            ("0.36.0.post2", "0.36.0.post2", true),
+            ("nightly", "2.0", false),
+        ] {
+            assert_eq!(ExactVersion::from(version).reaches(&ExactVersion::from(bound)), expected, "{version} {bound}");
+        }
     }
 
     #[test]
