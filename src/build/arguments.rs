@@ -81,6 +81,12 @@ impl Arguments {
         }
     }
 
+    /// Whether the first operands are these words.
+    pub(super) fn begins_with(&self, words: &[&str]) -> bool {
+        let texts = self.operands.iter().map(|operand| operand.text.as_deref());
+        texts.take(words.len()).eq(words.iter().map(|word| Some(*word)))
+    }
+
     /// Whether an option with a meaning is present.
     pub(super) fn has(&self, meaning: OptionMeaning) -> bool {
         self.options.iter().any(|(own, _)| *own == meaning)

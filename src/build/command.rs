@@ -48,6 +48,7 @@ pub enum StandardInput {
 }
 
 /// A simple command.
+#[expect(clippy::struct_excessive_bools, reason = "independent properties of one command")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     /// The words; the first one names the program. Assignments in front, programs that run another (`sudo`, `timeout`)
@@ -68,6 +69,8 @@ pub struct Command {
     pub folder: Option<Arc<str>>,
     /// Whether it may not run: inside `if`, `case`, `for` or `while`, or after `||`.
     pub conditional: bool,
+    /// Whether the script goes on if it fails: another command follows without `set -e`, or `||`.
+    pub failure_ignored: bool,
     /// Whether later commands are missing because a limit was reached.
     pub cut: bool,
 }

@@ -16,13 +16,22 @@ impl FileEffect {
         {
             return effect;
         }
-        let rows = Knowledge::built_in().file_tools();
-        let Some(row) = rows.iter().find(|row| row.programs.contains(&program)) else { return Self::Unknown };
+        let rows = Knowledge::built_in().file_tools().iter().filter(|row| row.programs.contains(&program));
+        let rows: Vec<&FileToolRow> = rows.collect();
         let options = options_of_program(program);
-        match row.effect {
-            ToolEffect::Packages => Self::Packages,
-            ToolEffect::Nothing if options.is_empty() => Self::Nothing,
-            _ => Self::of_tool(row, &Arguments::of_command(command, &options)),
+        match rows.as_slice() {
+            [] => Self::Unknown,
+            [row] if row.effect == ToolEffect::Packages => Self::Packages,
+            [row] if row.effect == ToolEffect::Nothing && options.is_empty() => Self::Nothing,
+            _ => {
+                let mut arguments = Arguments::of_command(command, &options);
+                let begins = |row: &&&FileToolRow| arguments.begins_with(row.subcommand);
+                let Some(row) = rows.iter().filter(begins).max_by_key(|row| row.subcommand.len()) else {
+                    return Self::Unknown;
+                };
+                arguments.operands.drain(..row.subcommand.len());
+                Self::of_tool(row, &arguments)
+            }
         }
     }
 
@@ -55,8 +64,10 @@ impl FileEffect {
             ToolEffect::MakeDirectory => Self::MakeDirectory(operands),
             ToolEffect::Create => Self::Create(operands),
             ToolEffect::Write => Self::Write(operands),
-            ToolEffect::Download => Self::of_download(arguments, operands, false),
-            ToolEffect::DownloadByName => Self::of_download(arguments, operands, true),
+            ToolEffect::Download | ToolEffect::DownloadByName | ToolEffect::DownloadByServerName => {
+                Self::of_download(row.effect, arguments, operands)
+            }
+            ToolEffect::CopyUrl => Self::of_url_copy(row, arguments, operands),
             ToolEffect::Unpack => {
                 let archive = (!operands.is_empty()).then(|| operands.remove(0));
                 Self::Unpack { archive, folder: arguments.value(OptionMeaning::Folder).cloned() }
@@ -102,8 +113,36 @@ impl FileEffect {
         Self::Transfer { kind, sources, to, recursive, selective: arguments.has(OptionMeaning::Selective) }
     }
 
+    /// Returns the effect of a program that copies between URLs and files.
+    fn of_url_copy(row: &FileToolRow, arguments: &Arguments, mut operands: Vec<Operand>) -> Self {
+        let is_url = |operand: &Operand| operand.text.as_ref().is_some_and(|text| text.contains("://"));
+        match operands.split_last() {
+            None => Self::Nothing,
+            Some((to, _)) if is_url(to) => Self::Nothing,
+            Some((_, sources)) if !sources.iter().any(is_url) => Self::of_transfer(row, arguments, operands),
+            Some((to, _)) if arguments.has(OptionMeaning::Recursive) => {
+                Self::Unpack { archive: None, folder: Some(to.clone()) }
+            }
+            Some((to, sources)) => {
+                let ends_in_slash = to.text.as_ref().is_some_and(|to| to.ends_with(['/', '.']));
+                let extension = |operand: &Operand| Some(operand.file_name()?.rsplit_once('.')?.1.to_owned());
+                // A path with the ending of the source is a file; another one may be a folder.
+                let is_file =
+                    matches!(sources, [source] if extension(source).is_some() && extension(source) == extension(to));
+                let target = match (is_file, ends_in_slash || sources.len() > 1) {
+                    (true, false) => DownloadTarget::File(to.clone()),
+                    (_, true) => DownloadTarget::RemoteName { folder: Some(to.clone()), server_named: false },
+                    (false, false) => return Self::Unpack { archive: None, folder: Some(to.clone()) },
+                };
+                operands.pop();
+                let may_have_options = arguments.may_hide_options;
+                Self::Download { addresses: operands, to: target, may_have_options }
+            }
+        }
+    }
+
     /// Returns the effect of a program that downloads.
-    fn of_download(arguments: &Arguments, addresses: Vec<Operand>, by_name: bool) -> Self {
+    fn of_download(effect: ToolEffect, arguments: &Arguments, addresses: Vec<Operand>) -> Self {
         let remote_folder = arguments.value(OptionMeaning::RemoteFolder).cloned();
         let folder = arguments.value(OptionMeaning::Folder).cloned();
         let outputs = arguments.values(OptionMeaning::File).count();
@@ -116,7 +155,8 @@ impl FileEffect {
             let files = arguments.values(OptionMeaning::File).cloned().chain(names).collect();
             return Self::Write(files);
         }
-        let server_named = arguments.has(OptionMeaning::ServerName);
+        let server_named = effect == ToolEffect::DownloadByServerName || arguments.has(OptionMeaning::ServerName);
+        let by_name = effect == ToolEffect::DownloadByName || server_named;
         let to = match arguments.value(OptionMeaning::File) {
             Some(file) if matches!(file.text.as_deref(), Some("-" | "/dev/stdout")) => DownloadTarget::StandardOutput,
             Some(file) => DownloadTarget::File(match (&folder, &file.text) {
@@ -125,7 +165,7 @@ impl FileEffect {
                 }
                 _ => file.clone(),
             }),
-            None if by_name || server_named || arguments.has(OptionMeaning::RemoteName) => {
+            None if by_name || arguments.has(OptionMeaning::RemoteName) => {
                 DownloadTarget::RemoteName { folder: folder.or(remote_folder), server_named }
             }
             None => DownloadTarget::StandardOutput,

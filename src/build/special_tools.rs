@@ -2,12 +2,13 @@
 
 use crate::build::command::{Command, Word};
 use crate::build::file_effect::{FileEffect, Operand};
+use crate::build::installers;
 
 /// Actions of `find` that delete or write files, or run programs.
 const FIND_ACTIONS: &[&str] =
     &["-delete", "-exec", "-execdir", "-fls", "-fprint", "-fprint0", "-fprintf", "-ok", "-okdir"];
-/// Modules of Python that change no requirements or lock file.
-const INSTALLER_MODULES: &[&str] = &["ensurepip", "pip", "venv", "virtualenv"];
+/// Other modules of Python that change no requirements or lock file.
+const INSTALLER_MODULES: &[&str] = &["ensurepip", "venv", "virtualenv"];
 
 /// Returns the effect of such a program; `None` for any other.
 pub(super) fn effect_of(program: &str, command: &Command) -> Option<FileEffect> {
@@ -30,13 +31,20 @@ pub(super) fn effect_of(program: &str, command: &Command) -> Option<FileEffect> 
         "perl" => Some(edited_by_perl(words)),
         "7z" | "7za" | "7zr" => Some(unpacked_by_7z(words)),
         _ if program.starts_with("python") => {
-            let module: Vec<_> = words.iter().take(2).map(Word::known).collect();
-            let is_installer =
-                matches!(module.as_slice(), [Some("-m"), Some(module)] if INSTALLER_MODULES.contains(module));
+            let module =
+                words.get(1).and_then(Word::known).filter(|_| words.first().and_then(Word::known) == Some("-m"));
+            let is_installer = module.is_some_and(|module| {
+                INSTALLER_MODULES.contains(&module)
+                    || installers::installer_of_command(module, words.get(1..).unwrap_or_default())
+                        .is_some_and(installers::changes_only_packages)
+            });
             Some(if is_installer { FileEffect::Packages } else { FileEffect::Unknown })
         }
-        // `pip3.11`.
-        _ if program.starts_with("pip3.") => Some(FileEffect::Packages),
+        _ if installers::installer_of_command(program, &command.words)
+            .is_some_and(installers::changes_only_packages) =>
+        {
+            Some(FileEffect::Packages)
+        }
         _ => None,
     }
 }

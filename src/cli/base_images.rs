@@ -118,7 +118,7 @@ fn add_described_bases(
     }
 }
 
-/// Reads the text of a file that lies in the repository, following symbolic links.
+/// Reads the text of a file in the repository, following symbolic links.
 fn read_text_in_repository(path: &Path) -> Result<SourceText, String> {
     let real = path_in_repository(path, path.parent().unwrap_or(Path::new("")))?;
     let text = read_text(&real, MAX_TEXT_BYTES).map_err(|error| format!("cannot read {}: {error}", path.display()))?;

@@ -170,7 +170,7 @@ fn print_matches(out: &mut impl io::Write, query: &str, found: &[PageMatch<'_>],
         return writeln!(out, "\n{}", wrap("Print a page: imagelint explain NAME, or pass the full line", 0, 2, width));
     }
     if best.by != MatchKind::Name {
-        writeln!(out, "{}\n", wrap(&escape_one_line(&best.why), 0, 0, width))?;
+        writeln!(out, "{}\n", wrap(&escape_one_line(&best.match_text), 0, 0, width))?;
     }
     rule_page_text::print_rule_page(out, best.page, width)?;
     if !others.is_empty() {
@@ -241,7 +241,7 @@ fn matches_to_json(
     let of_match = |one: &PageMatch<'_>| {
         let mut value = rules::page_json(one.page);
         let sections = &one.page.sections;
-        value["why"] = json!(one.why);
+        value["why"] = json!(one.match_text);
         value["sections"] = json!({
             "wrong": sections.wrong, "why": sections.why, "remedy": sections.remedy, "ignore": sections.ignore,
             "references": sections.references,

@@ -233,7 +233,7 @@ impl GitRepository {
             if let Some(above) = path.parent() {
                 fs::create_dir_all(above)?;
             }
-            // What is too long to be read keeps its length, and is refused as it would be where it lies.
+            // A file that is too long keeps its length, so it is refused as it would be in the work tree.
             if entry.size > MAX_TEXT_BYTES {
                 File::create_new(&path)?.set_len(entry.size)?;
                 continue;

@@ -74,7 +74,7 @@ pub fn run() -> ExitCode {
         Ok(args) => args,
         Err(error) => {
             let usage = error.use_stderr();
-            // A closed pipe is nobody's fault.
+            // A closed pipe is not an error.
             let _ = error.print();
             return if usage { Exit::Broken } else { Exit::Clean }.into();
         }

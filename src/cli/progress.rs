@@ -281,7 +281,7 @@ mod tests {
         );
         assert!(progress.0.open_images().first().is_some_and(|one| one.starts_with('b')));
         let state = Arc::downgrade(&progress.0);
-        assert!(!ProgressState::report_silence(&state), "nobody asked for plain lines");
+        assert!(!ProgressState::report_silence(&state), "plain lines were not requested");
         progress.finish();
         assert!(progress.0.open_images().is_empty());
         drop(progress);

@@ -125,7 +125,7 @@ pub(crate) fn add_pulled_bases(
                 }
             }
             Err(error) => {
-                // A closed pipe is nobody's fault.
+                // A closed pipe is not an error.
                 let _ = writeln!(streams::stderr(), "warning: cannot read base image {reference}: {error}");
                 bases.add_failure(&reference, error);
             }

@@ -57,7 +57,7 @@ impl CommandInputs {
             report.subjects.iter().filter(|subject| subject.has_edited_facts()).map(|one| one.name.as_str()).collect();
         if let Some(first) = others.first() {
             let more = if others.len() > 1 { format!(" and {} more", others.len() - 1) } else { String::new() };
-            // A closed pipe is nobody's fault.
+            // A closed pipe is not an error.
             let _ = writeln!(
                 streams::stderr(),
                 "warning: {}: `facts` of {}{more} were edited and are ignored; they are computed again from `observed`",

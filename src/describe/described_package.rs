@@ -31,8 +31,9 @@ pub struct DescribedPackage {
     pub no_deps: bool,
     /// The conda channel that it comes from.
     pub channel: Option<String>,
-    /// Whether it is installed into another Python environment than that of the base image.
-    pub separate_environment: bool,
+    /// The folder of the Python environment that it is installed in, if that does not see the packages of the base
+    /// image; empty if unknown.
+    pub environment: Option<String>,
     /// The Python version that it is installed for, if the command names it.
     pub python: Option<String>,
     /// The number of the command that installs it: packages of one command are resolved together, later commands
@@ -64,6 +65,7 @@ const PACKAGE_TABLE_KEYS: &[&str] = &[
     "upgrade",
     "alone",
     "channel",
+    "environment",
     "apart",
     "python",
     "command",
@@ -101,7 +103,7 @@ impl DescribedPackage {
             ("upgrade", self.upgrade.then_some(Json::Bool(true))),
             ("alone", self.no_deps.then_some(Json::Bool(true))),
             ("channel", text(&self.channel)),
-            ("apart", self.separate_environment.then_some(Json::Bool(true))),
+            ("environment", text(&self.environment)),
             ("python", text(&self.python)),
             ("command", self.command.map(|command| json!(command))),
         ];
@@ -243,7 +245,12 @@ fn read_package_table(reader: &mut Reader, table: &DeTable<'_>) -> DescribedPack
             "upgrade" => found.upgrade = reader.boolean(key, value).unwrap_or(false),
             "alone" => found.no_deps = reader.boolean(key, value).unwrap_or(false),
             "channel" => found.channel = reader.string(key, value),
-            "apart" => found.separate_environment = reader.boolean(key, value).unwrap_or(false),
+            "environment" => found.environment = reader.string(key, value),
+            // As versions before 0.2 wrote it.
+            "apart" => {
+                let exists = reader.boolean(key, value) == Some(true);
+                found.environment = found.environment.or_else(|| exists.then(String::new));
+            }
             "python" => found.python = reader.string(key, value),
             "command" => found.command = reader.number(key, value),
             _ => reader.unknown_key(key, span, PACKAGE_TABLE_KEYS),

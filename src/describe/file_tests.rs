@@ -28,7 +28,7 @@ by_driver = "conda install x=*=cuda*"
 gone = [{ manager = "pip", name = "torch", command = 2 }]
 
 [packages.pip]
-torch = ["1.9.0+cu102", { version = ">=2", conditional = "a branch", extra_index = ["cu118"], upgrade = true, alone = true, apart = true, python = "3.11", command = 3 }]
+torch = ["1.9.0+cu102", { version = ">=2", conditional = "a branch", extra_index = ["cu118"], upgrade = true, alone = true, environment = "/opt/venv", python = "3.11", command = 3 }]
 jax = { unknown = "$V", variant = "cpu", index = "cpu", index_unknown = "$I" }
 bare = {}
 
@@ -83,6 +83,16 @@ fn description_survives_json() {
     assert!(ImageDescription::from_json(serde_json::json!({ "base": null })).is_err());
     let error = ImageDescription::from_json(serde_json::json!({ "bas": "x" })).expect_err("unknown key");
     assert_eq!(error.to_string(), "unknown key `bas`");
+}
+
+#[test]
+fn an_older_description_names_no_environment() {
+    let written = |field: &str| {
+        let text = format!("[packages.pip]\ntorch = {{ version = \"2.6.0\", {field} }}\n");
+        read_description(&text).expect("good description").to_toml()
+    };
+    assert_eq!(written("apart = true"), "[packages.pip]\ntorch = { version = \"2.6.0\", environment = \"\" }\n");
+    assert_eq!(written("apart = false"), "[packages.pip]\ntorch = \"2.6.0\"\n");
 }
 
 #[test]

@@ -323,7 +323,7 @@ pub(super) fn base_variable_names(base: &BaseKind, knowledge: Knowledge) -> Opti
 fn may_be_set(names: &[&str], variable: &str) -> bool {
     let first = variable.bytes().next();
     let admits = |own: &&str| {
-        // What begins otherwise is another, whatever a star stands for behind it.
+        // A different first letter is another variable, whatever a later `*` stands for.
         let begins = own.bytes().next() == first || own.starts_with('*');
         begins && own.strip_suffix('*').map_or(*own == variable, |start| variable.starts_with(start))
     };

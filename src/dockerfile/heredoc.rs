@@ -12,7 +12,7 @@ use crate::text::source::Span;
 pub(crate) struct HeredocOpening {
     /// The terminator without its quotes.
     pub(crate) name: String,
-    /// Where the word lies.
+    /// The position of the word.
     pub(crate) range: Range<usize>,
     /// Whether variables in the body are expanded.
     pub(crate) expand: bool,

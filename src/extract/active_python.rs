@@ -6,8 +6,8 @@ use crate::extract::stage_files::{absolute_path, strip_folder};
 use crate::extract::virtual_environments::SYSTEM_PROGRAM_FOLDERS;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::{FactId, Observations, TemplatePart};
-use crate::model::package::{ObservedPackage, PackageManager};
+use crate::model::fact::{Observations, TemplatePart};
+use crate::model::package::{ObservedPackage, PackageManager, PythonLocation};
 
 /// Shell commands that start no program.
 const SHELL_BUILTINS: &[&str] =
@@ -15,52 +15,13 @@ const SHELL_BUILTINS: &[&str] =
 /// Variable that lists folders which Python searches before its own.
 const PYTHONPATH_VARIABLE: &str = "PYTHONPATH";
 
-/// Where a Python package lies, if not where the Python of the image searches.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum PythonLocation {
-    /// A virtual environment.
-    Environment {
-        /// Its folder.
-        folder: String,
-        /// Whether Python also searches the packages of the Python that created it, after its own.
-        includes_system_packages: bool,
-    },
-    /// A folder that packages are put into as they are.
-    Folder(String),
-    /// A location that cannot be determined.
-    Unknown,
-}
-
-impl PythonLocation {
-    /// Returns the location after a copy that maps paths by `to`; `None` if it is not copied.
-    pub(super) fn after_copy(&self, to: impl Fn(&str) -> Option<String>) -> Option<Self> {
-        Some(match self {
-            Self::Environment { folder, includes_system_packages } => {
-                Self::Environment { folder: to(folder)?, includes_system_packages: *includes_system_packages }
-            }
-            Self::Folder(folder) => Self::Folder(to(folder)?),
-            Self::Unknown => Self::Unknown,
-        })
-    }
-
-    /// Whether it is the folder of packages of the Python of the system.
-    pub(super) fn is_system_packages(&self) -> bool {
-        let Self::Folder(folder) = self else { return false };
-        let last = folder.trim_end_matches('/').rsplit('/').next();
-        folder.starts_with("/usr/") && matches!(last, Some("site-packages" | "dist-packages"))
-    }
-
-    /// Returns the folder of a location, or a phrase, for messages.
-    fn display_name(home: Option<&Self>) -> String {
-        match home {
-            Some(Self::Environment { folder, .. } | Self::Folder(folder)) => folder.clone(),
-            Some(Self::Unknown) | None => "the Python of the image".to_owned(),
-        }
+/// Returns the folder of a location, or a phrase, for messages.
+fn display_name(location: Option<&PythonLocation>) -> String {
+    match location {
+        Some(PythonLocation::Environment { folder, .. } | PythonLocation::Folder(folder)) => folder.clone(),
+        Some(PythonLocation::Unknown) | None => "the Python of the image".to_owned(),
     }
 }
-
-/// Locations of packages outside the search path of the Python of the image, by their facts.
-pub(super) type PythonLocations = BTreeMap<FactId, PythonLocation>;
 
 /// Working directory, programs and links with which an image starts.
 #[derive(Clone, Copy, Debug)]
@@ -87,35 +48,35 @@ enum StartedPython {
 /// conditional.
 pub(super) fn drop_invisible_frameworks(
     seen: &mut Observations,
-    homes: &PythonLocations,
     at: ProgramStart<'_>,
     own_torch: bool,
     knowledge: Knowledge,
 ) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
-    if homes.is_empty() {
+    if seen.packages.iter().all(|package| package.location.is_none()) {
         return notes;
     }
     let components: BTreeSet<&'static str> =
-        seen.packages.iter().filter_map(|package| framework_component(package, knowledge)).collect();
+        seen.packages.iter().flat_map(|package| framework_components(package, knowledge)).collect();
     for component_name in components {
-        let of = |package: &ObservedPackage| framework_component(package, knowledge) == Some(component_name);
+        let of = |package: &ObservedPackage| framework_components(package, knowledge).any(|own| own == component_name);
         let mut places: BTreeSet<Option<&PythonLocation>> =
-            seen.packages.iter().filter(|package| of(package)).map(|package| homes.get(&package.fact)).collect();
+            seen.packages.iter().filter(|package| of(package)).map(|package| package.location.as_ref()).collect();
         let torch = knowledge.framework_with_variants().is_some_and(|row| row.component == component_name);
         if torch && own_torch {
             places.insert(None);
         }
-        if places.len() < 2 || places.contains(&Some(&PythonLocation::Unknown)) {
+        if places.len() < 2 {
             continue;
         }
-        match visible_locations(seen, &places, at) {
+        let is_known = !places.contains(&Some(&PythonLocation::Unknown));
+        match visible_locations(seen, &places, at).filter(|_| is_known) {
             Some(visible) => {
-                let there = |package: &ObservedPackage| visible.contains(&homes.get(&package.fact));
+                let there = |package: &ObservedPackage| visible.contains(&package.location.as_ref());
                 let is_named =
                     |package: &&ObservedPackage| package.dependent.is_none() && of(package) && !there(package);
                 for package in seen.packages.iter().filter(is_named) {
-                    let home = PythonLocation::display_name(homes.get(&package.fact));
+                    let home = display_name(package.location.as_ref());
                     let note = format!(
                         "{} is installed in {home}, which the program does not use, and is not checked",
                         package.requirement.name
@@ -130,9 +91,9 @@ pub(super) fn drop_invisible_frameworks(
             }
             // If the base image has a torch and a command installs another, the installed one is assumed to be used.
             None if torch && own_torch && places.len() == 2 => {}
-            None if has_equal_builds(seen, homes, &of) => {}
+            None if has_equal_builds(seen, &of) => {}
             None => {
-                let named: Vec<String> = places.iter().map(|home| PythonLocation::display_name(*home)).collect();
+                let named: Vec<String> = places.iter().map(|home| display_name(*home)).collect();
                 let why = Cause::SeveralPythons {
                     component: component_name.to_string(),
                     pythons: named.join(" and for ").clone(),
@@ -146,28 +107,26 @@ pub(super) fn drop_invisible_frameworks(
     notes
 }
 
-/// Returns the framework that a package is, or whose build it determines.
-fn framework_component(package: &ObservedPackage, knowledge: Knowledge) -> Option<&'static str> {
-    if package.requirement.manager != PackageManager::Pip {
-        return None;
-    }
-    let built = || {
-        knowledge
-            .framework_with_variants()
-            .filter(|_| knowledge.torch_requirements_of(&package.requirement.name).next().is_some())
-    };
-    knowledge.framework(&package.requirement.name).or_else(built).map(|row| row.component)
+/// Returns the framework that a package is, and the one that it installs as a dependency.
+fn framework_components(package: &ObservedPackage, knowledge: Knowledge) -> impl Iterator<Item = &'static str> {
+    let name = Some(&package.requirement.name).filter(|_| package.requirement.manager == PackageManager::Pip);
+    let own = name.and_then(|name| knowledge.framework(name));
+    let required = name
+        .filter(|_| !package.requirement.no_deps)
+        .filter(|name| knowledge.torch_requirements_of(name).next().is_some())
+        .and_then(|_| knowledge.framework_with_variants());
+    own.into_iter().chain(required).map(|row| row.component)
 }
 
 /// Whether every location has the same builds of a framework.
-fn has_equal_builds(seen: &Observations, homes: &PythonLocations, of: &dyn Fn(&ObservedPackage) -> bool) -> bool {
+fn has_equal_builds(seen: &Observations, of: &dyn Fn(&ObservedPackage) -> bool) -> bool {
     let mut each: BTreeMap<Option<&PythonLocation>, Vec<String>> = BTreeMap::new();
     for package in seen.packages.iter().filter(|package| of(package)) {
         let build = format!(
             "{} {:?} {:?} {:?}",
             package.requirement.name, package.requirement.version, package.variant, package.requirement.indexes
         );
-        each.entry(homes.get(&package.fact)).or_default().push(build);
+        each.entry(package.location.as_ref()).or_default().push(build);
     }
     let mut each = each.into_values();
     let first = each.next();

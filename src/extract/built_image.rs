@@ -304,7 +304,7 @@ impl LineAttribution<'_> {
         of.map(|package| self.file_origins(package.fact)).filter(|origins| !origins.is_empty())
     }
 
-    /// Returns the origins of a Dockerfile fact that lie in files.
+    /// Returns the origins of a Dockerfile fact that are in files.
     fn file_origins(&self, fact: FactId) -> Vec<Origin> {
         let mut origins = self.declared.facts.origins(fact);
         origins.retain(|origin| matches!(origin, Origin::File { .. }));

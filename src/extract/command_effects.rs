@@ -245,7 +245,7 @@ pub(super) fn observe_package(
             ..requirement.clone()
         },
         dependent: None,
-        separate_environment: false,
+        location: None,
         command,
         fact,
     }

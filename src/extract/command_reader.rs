@@ -7,7 +7,6 @@ use crate::build::{Command, FileChanges};
 use crate::cuda::is_at_or_below;
 use crate::dockerfile::context::path_matches;
 use crate::dockerfile::{BaseKind, ExpandedText, MappedText, RunInstruction, VariableLookup};
-use crate::extract::active_python::PythonLocations;
 use crate::extract::changed_files::{ChangedFiles, FileChange};
 use crate::extract::command_effects::UnknownAdditions;
 use crate::extract::command_step::CommandStep;
@@ -65,13 +64,11 @@ pub(super) struct StageState {
     /// The number of scripts that were read.
     pub(super) scripts: usize,
     pub(super) environments: VirtualEnvironments,
-    /// Where packages of Python lie, other than where the Python of the image looks.
-    pub(super) homes: PythonLocations,
     /// Added package repositories whose packages install something other than their names indicate.
     pub(super) repositories: BTreeSet<&'static str>,
     /// The Python of the base image, once it was looked up.
     pub(super) python: OnceCell<Option<&'static str>>,
-    /// Whether a command brought a Python that uv may take in place of the base's.
+    /// Whether a command installed a Python that uv may use instead of that of the base image.
     pub(super) other_python: bool,
     /// Files that commands and ADD fetched.
     pub(super) fetched: FetchedFiles,
@@ -93,7 +90,7 @@ pub(super) struct StageState {
     pub(super) linked_programs: BTreeSet<String>,
     /// Whether the installer of a toolkit ran.
     pub(super) other_toolkit: bool,
-    /// Whether a command may have brought an installer of packages, or one was found to be missing.
+    /// Whether a command may have installed a package installer, or one is missing.
     pub(super) any_installer: bool,
     /// The installers of packages that commands installed.
     pub(super) installers: BTreeSet<&'static str>,

@@ -14,7 +14,7 @@ use crate::text::source::{SourceId, Span};
 /// Default prefix of `make install`; Python has folders of its own below it.
 const DEFAULT_INSTALL_PREFIX: &str = "/usr/local";
 
-/// Returns the folders and files in which the programs that a command compiles may lie.
+/// Returns the folders and files that may contain the programs that a command compiles.
 pub(super) fn compiled_program_paths(command: &Command, words: &[&str], folder: &str) -> Vec<String> {
     let after = |short: &str| {
         let at = words.iter().position(|word| *word == short)?;
@@ -55,7 +55,7 @@ pub(super) fn is_gpu_compilation(command: &Command) -> bool {
     }
 }
 
-/// Whether copying `source` from a stage includes programs that lie at one of these paths.
+/// Whether copying `source` from a stage includes programs at one of these paths.
 pub(super) fn is_program_copied(source: &str, places: &[String]) -> bool {
     let named = source.split(['*', '?', '[']).next().unwrap_or(source);
     let named = if named.len() == source.len() { named } else { named.rsplit_once('/').map_or("", |(above, _)| above) };
@@ -265,7 +265,7 @@ mod compiled_programs_tests {
     use crate::dockerfile::MappedText;
     use crate::shell::script_commands;
 
-    /// Returns the paths in which the programs that a script compiles may lie.
+    /// Returns the paths that may contain the programs that a script compiles.
     fn program_paths(workdir: &str, run: &str) -> String {
         let mut folder = workdir.to_owned();
         let mut found: Vec<String> = Vec::new();

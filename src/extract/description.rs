@@ -10,14 +10,15 @@ use crate::describe::{
 use crate::extract::possible_dependencies::possible_dependencies;
 use crate::extract::{env_templates, start_commands};
 use crate::knowledge::Knowledge;
-use crate::model::cause::Cause;
+use crate::model::cause::{ADD_TO_DESCRIPTION, Cause, SET_BASE, SET_CODE_TARGETS};
 use crate::model::fact::{
     BuildMachineProperty, BuildMachineQuery, CompatNote, EnvTemplate, Evidence, FactId, FactKey, FileKind,
     InspectionDepth, Observations, ObservedBase, ObservedFile, ObservedGpuCode, ObservedLibraryDependencies, Origin,
     PrintedValue, REMOVED_BY_COMMAND, UNNAMED_LIST, UnknownCodeKind, ValueState,
 };
 use crate::model::package::{
-    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage, Requirement,
+    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, PythonLocation, RemovedPackage,
+    Requirement,
 };
 use crate::model::reference::ImageReference;
 use crate::text::source::{SourceId, Span};
@@ -80,7 +81,7 @@ impl DescriptionReader {
         }
         if let Some(base) = &description.base_unknown {
             let UnknownBase { reason, supply, repository } = &base.value;
-            let supply = supply.clone().unwrap_or_else(|| "set `base`".to_owned());
+            let supply = supply.clone().unwrap_or_else(|| SET_BASE.to_owned());
             let why = Cause::recorded(reason.as_str(), supply);
             let fact = self.add_fact(FactKey::Base, None, ValueState::Unknown(why.clone()), base.span);
             self.seen.base = ObservedBase::Unresolved(why, fact);
@@ -195,9 +196,8 @@ impl DescriptionReader {
             self.seen.bounds.push(package);
         }
         restore_command_order(&description.packages, &mut self.seen);
-        let supply = || "add it to the image description".to_owned();
         if let Some(reason) = &description.packages.unread {
-            let why = Cause::recorded(reason.value.as_str(), supply());
+            let why = Cause::recorded(reason.value.as_str(), ADD_TO_DESCRIPTION);
             self.add_fact(FactKey::Requirements, Some(UNNAMED_LIST), ValueState::Unknown(why), reason.span);
         }
         for number in &description.packages.unknown_wheels {
@@ -269,7 +269,7 @@ impl DescriptionReader {
 
     /// Adds GPU code whose targets are unknown.
     fn add_unknown_code(&mut self, file: String, component: Option<String>, reason: &Spanned<String>) {
-        let why = Cause::recorded(reason.value.as_str(), "set its `sass` and `ptx`");
+        let why = Cause::recorded(reason.value.as_str(), SET_CODE_TARGETS);
         let fact = self.add_fact(FactKey::Code, Some(&file), ValueState::Unknown(why), reason.span);
         let (sass, ptx, linkable) = (Vec::new(), Vec::new(), Vec::new());
         let (isa, runtime, unknown_kind) = (None, None, Some(UnknownCodeKind::Unread));
@@ -532,8 +532,7 @@ fn observe_described_package(
     depth: InspectionDepth,
     fact: FactId,
 ) -> ObservedPackage {
-    let supply = || "add it to the image description".to_owned();
-    let why = |reason: &String| Cause::recorded(reason.as_str(), supply());
+    let why = |reason: &String| Cause::recorded(reason.as_str(), ADD_TO_DESCRIPTION);
     let exact = package.version.starts_with(|first: char| first.is_ascii_digit());
     let version = match &package.unknown {
         Some(reason) => PackageVersion::Unresolved(why(reason)),
@@ -569,7 +568,7 @@ fn observe_described_package(
         requirement,
         variant,
         dependent: None,
-        separate_environment: package.separate_environment,
+        location: package.environment.clone().map(PythonLocation::in_separate_environment),
         conditional: package.conditional.as_ref().map(why),
         command: package.command.unwrap_or(0),
         fact,
@@ -601,6 +600,7 @@ fn is_order_sensitive(name: &str, knowledge: Knowledge) -> bool {
         || written_over.any(|row| row.distribution == name || row.instead == name)
         || knowledge.torch_requirements_of(name).next().is_some()
         || !knowledge.project_indexes(name).is_empty()
+        || knowledge.library_wheel(name).is_some()
 }
 
 /// Converts observed packages into the packages of a description.
@@ -749,7 +749,7 @@ fn is_version_sufficient(package: &ObservedPackage, depth: InspectionDepth) -> b
         && !(has_other_index && pins())
         && package.requirement.prerelease.is_none()
         && package.conditional.is_none()
-        && !((package.requirement.upgrade || package.requirement.no_deps || package.separate_environment)
+        && !((package.requirement.upgrade || package.requirement.no_deps || package.separate_environment().is_some())
             && depth == InspectionDepth::Text)
 }
 
@@ -782,7 +782,7 @@ fn full_description(package: &ObservedPackage) -> DescribedPackage {
         upgrade: package.requirement.upgrade,
         no_deps: package.requirement.no_deps,
         channel: package.requirement.channel.clone(),
-        separate_environment: package.separate_environment,
+        environment: package.separate_environment().map(str::to_owned),
         python: package.requirement.python.clone(),
         command: Some(package.command),
     }

@@ -220,8 +220,7 @@ impl TargetReader<'_> {
         let programs = EntrypointAndCmd::from_stages(self.dockerfile, evaluated).programs();
         let linked_programs = &self.state.linked_programs;
         let at = ProgramStart { folder: evaluated.folder.as_ref(), programs: &programs, linked_programs };
-        let notes =
-            active_python::drop_invisible_frameworks(&mut self.seen, &self.state.homes, at, own_torch, knowledge);
+        let notes = active_python::drop_invisible_frameworks(&mut self.seen, at, own_torch, knowledge);
         self.notes.extend(notes.into_iter().map(Note::from));
     }
 

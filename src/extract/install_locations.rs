@@ -27,7 +27,7 @@ const CONDA_NAMES: &[&str] = &["conda", "mamba", "miniconda", "miniforge", "micr
 const TRACKED_PROGRAMS: &[&str] =
     &[".", "cmake", "conda-pack", "deactivate", "make", "ninja", "nvcc", "poetry", "source"];
 
-/// Where the packages and programs of a stage may lie, by their facts.
+/// The possible locations of the packages and programs of a stage, by their facts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InstallLocations {
     packages: BTreeMap<FactId, Vec<PackageLocation>>,
@@ -59,27 +59,27 @@ impl InstallLocations {
         &self.moved
     }
 
-    /// Returns where the programs that the current RUN compiled may lie.
+    /// Returns the possible paths of the programs that the current RUN compiled.
     pub(super) fn compiled_paths(&self) -> &[String] {
         &self.compiled
     }
 
-    /// Returns where a package may lie.
+    /// Returns the possible locations of a package.
     pub(super) fn package_locations(&self, fact: FactId) -> &[PackageLocation] {
         self.packages.get(&fact).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns where a program may lie.
+    /// Returns the possible paths of a program.
     pub(super) fn program_paths(&self, fact: FactId) -> &[String] {
         self.programs.get(&fact).map_or(&[], Vec::as_slice)
     }
 
-    /// Sets where a package may lie.
+    /// Sets the possible locations of a package.
     pub(super) fn set_package_locations(&mut self, fact: FactId, places: Vec<PackageLocation>) {
         self.packages.insert(fact, places);
     }
 
-    /// Sets where a program may lie.
+    /// Sets the possible paths of a program.
     pub(super) fn set_program_paths(&mut self, fact: FactId, places: Vec<String>) {
         self.programs.insert(fact, places);
     }
@@ -179,7 +179,7 @@ impl InstallLocations {
         }
     }
 
-    /// Returns where the packages that a command installs may lie.
+    /// Returns the possible locations of the packages that a command installs.
     pub(super) fn locations_for_command(
         &self,
         at: LocatedCommand<'_>,
@@ -323,7 +323,7 @@ fn conda_environment(name: &str) -> PackageLocation {
     }
 }
 
-/// Whether a package lies in the conda environment of a name.
+/// Whether a package is in the conda environment of a name.
 fn is_in_conda_environment(places: &[PackageLocation], name: &str) -> bool {
     let own = |place: &PackageLocation| match place {
         PackageLocation::Env(own) => Some(own.clone()),

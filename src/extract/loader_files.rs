@@ -95,7 +95,7 @@ fn created_driver_libraries(step: CommandStep<'_>) -> Vec<(String, FileKind)> {
             let transferred = sources.iter().filter_map(|source| {
                 let from = source.text.as_deref()?;
                 let path = transferred_library_path(to, from, step)?;
-                // A stub stays one wherever it lies.
+                // A stub remains a stub at any path.
                 let file_kind = match kind {
                     TransferKind::Link => FileKind::Link(from.to_owned()),
                     _ if absolute_path(step.folder, from).contains(STUBS_FOLDER) => {

@@ -153,7 +153,7 @@ fn links_no_installer(folder: &str, command: &Command) -> bool {
     let of_links = command.program() == Some("ln");
     let elsewhere = words.iter().any(|word| word.starts_with("-t") || word.starts_with("--target"));
     if of_links && !elsewhere {
-        // A link of one operand lies in the folder of the command.
+        // A link with one operand is in the folder of the command.
         let place =
             absolute_path(folder, if operands.len() > 1 { operands.last().copied().unwrap_or(".") } else { "." });
         let of_programs = |part: &str| matches!(part, "bin" | "sbin") || part.contains('?') || part.contains("python");

@@ -1,8 +1,8 @@
-//! Directories in which packages may lie, and which copied directories include them.
+//! Directories that may contain packages, and which copied directories include them.
 
 use crate::model::package::{PackageManager, PackageName};
 
-/// A directory, or a kind of directory, in which packages may lie.
+/// A directory, or a kind of directory, that may contain packages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PackageLocation {
     /// Under the root of a Python environment: `/usr/local`, `/opt/venv`.
@@ -42,12 +42,12 @@ impl PackageLocation {
 /// Roots of the default Python environment; which one applies depends on the base image.
 const DEFAULT_ROOTS: &[&str] = &["/usr/local", "/opt/conda"];
 
-/// Returns where the packages of a base image may lie.
+/// Returns the possible locations of the packages of a base image.
 pub(super) fn default_locations() -> Vec<PackageLocation> {
     DEFAULT_ROOTS.iter().map(|root| PackageLocation::Prefix((*root).to_owned())).collect()
 }
 
-/// Whether copying `source` from a stage includes a package that may lie in one of `places`.
+/// Whether copying `source` from a stage includes a package that may be in one of `places`.
 pub(super) fn is_package_copied(source: &str, manager: PackageManager, name: &str, places: &[PackageLocation]) -> bool {
     let source = absolute_source(source);
     match manager {
@@ -95,7 +95,7 @@ fn contains_folder(source: &str, folder: &str) -> bool {
     source == "/" || path_below(source, folder).is_some()
 }
 
-/// Returns what follows `folder` in `path`, if the path lies in it.
+/// Returns what follows `folder` in `path`, if the path is in it.
 fn path_below<'a>(folder: &str, path: &'a str) -> Option<&'a str> {
     let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }

@@ -17,7 +17,7 @@ const PACKAGES_FOLDER_SUFFIX: &str = "-packages";
 /// Roots of the Python environments that images have by default.
 const DEFAULT_ENVIRONMENT_ROOTS: [&str; 4] = ["/", "/usr", "/usr/local", "/opt/conda"];
 
-/// Marks packages as conditional that lie outside every known folder of the Python search path of the image.
+/// Marks packages as conditional that are outside every known folder of the Python search path of the image.
 pub(super) fn mark_unreachable_packages(reader: &mut TargetReader<'_>, evaluated: &EvaluatedTarget) {
     let folders = python_search_paths(&reader.seen, evaluated);
     let TargetReader { seen, state: done, .. } = reader;

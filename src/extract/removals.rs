@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use crate::build::{Command, is_at_or_below_pattern};
 use crate::dockerfile::{BaseKind, ShellPattern};
-use crate::extract::active_python::PythonLocation;
 use crate::extract::command_reader::CommandReader;
 use crate::extract::command_step::CommandStep;
 use crate::extract::stage_copies::is_without_frameworks;
 use crate::install::InstallEffects;
 use crate::model::cause::Cause;
 use crate::model::fact::{Evidence, FactKey, Observations, Origin, PrintedValue, ValueState};
-use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage};
+use crate::model::package::{
+    ObservedPackage, PackageManager, PackageName, PackageVersion, PythonLocation, RemovedPackage,
+};
 
 /// The seed packages of an environment, which `uv pip sync` keeps even if its list does not name them: astral-sh/uv,
 /// `crates/uv-installer/src/plan.rs`.
@@ -83,11 +84,10 @@ impl CommandReader<'_> {
             let is_same_package =
                 |package: &ObservedPackage| package.requirement.manager == manager && package.requirement.name == name;
             let home = home.filter(|_| manager == PackageManager::Pip);
-            let homes = &self.state.homes;
             let is_here =
-                |package: &ObservedPackage| manager != PackageManager::Pip || homes.get(&package.fact) == home;
+                |package: &ObservedPackage| manager != PackageManager::Pip || package.location.as_ref() == home;
             let may_be_here = |package: &ObservedPackage| {
-                let own = homes.get(&package.fact);
+                let own = package.location.as_ref();
                 own == Some(&PythonLocation::Unknown) || !is_certain && (own == home || !is_known(manager))
             };
             let is_installed = self.seen.packages.iter().any(is_same_package);

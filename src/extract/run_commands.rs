@@ -8,7 +8,6 @@ use crate::dockerfile::context::ContextReader;
 use crate::dockerfile::{
     CopyDestination, Dockerfile, EvaluateOptions, EvaluatedTarget, ExpandedText, RunInstruction, VariableLookup,
 };
-use crate::extract::active_python::PythonLocation;
 use crate::extract::changed_files::{FileChange, transferred_paths};
 use crate::extract::command_effects::{MAX_REPEATS, UnknownAdditions, limit_installs_per_package, observe_package};
 use crate::extract::command_reader::{CommandReader, StageState, UNKNOWN_FOLDER};
@@ -31,7 +30,10 @@ use crate::model::fact::{
     ValueState as FactState,
 };
 use crate::model::note::Note;
-use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
+use crate::model::package::{
+    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, PythonLocation, Requirement,
+};
+use crate::resolve::{Catalog as _, LISTED_ARCHITECTURE, TableCatalog};
 use crate::shell::{SCRIPT_FILE_VARIABLE, wrapped_program_index};
 use crate::text::source::{SourceId, Span};
 use crate::{install, shell};
@@ -70,14 +72,10 @@ struct CommandInstalls {
     named: Option<Command>,
     /// The Python that it installs for.
     python: Option<String>,
-    /// Whether that Python runs in an environment that is separate from the base image.
-    separate_environment: bool,
     /// That Python, by its environment.
     target: TargetPython,
     /// Where the packages are installed, if not where the Python of the image searches.
     home: Option<PythonLocation>,
-    /// What is not judged, in words.
-    left_out: Vec<String>,
 }
 
 /// Reads every RUN in order, adding and removing packages in `seen`; what could not be read becomes a note.
@@ -213,8 +211,6 @@ impl CommandReader<'_> {
         found
             .packages
             .extend(install::unpacked_archive(command, effect, knowledge).filter(|one| !self.has_package(one)));
-        let tool = virtual_environments::installs_isolated_tool(command);
-        let left_out = if tool { self.drop_tool_packages(&mut found) } else { Vec::new() };
         for package in found.packages.iter_mut().filter(|package| package.requirement.manager == PackageManager::System)
         {
             let common = self
@@ -245,24 +241,13 @@ impl CommandReader<'_> {
         let compiled = compiled.or_else(|| (install::may_compile_project(command) && able()).then(own).flatten());
         let changes_packages = compiled.is_some() || found != InstallEffects::default();
         let head = run.path_head.as_deref();
-        let target = if changes_packages {
-            self.state.environments.target(command, &self.folder, head, &lookup)
-        } else {
-            TargetPython::Image
+        let target = match virtual_environments::tool_environment(command, &found.packages, &lookup) {
+            _ if !changes_packages => TargetPython::Image,
+            Some(folder) => TargetPython::Environment(folder),
+            None => self.state.environments.target(command, &self.folder, head, &lookup),
         };
         let home = changes_packages.then(|| self.python_location(command, &target)).flatten();
-        let has_own_packages =
-            matches!(home, Some(PythonLocation::Environment { includes_system_packages: false, .. }));
-        CommandInstalls {
-            found,
-            compiled,
-            named,
-            python,
-            separate_environment: tool || has_own_packages,
-            target,
-            home,
-            left_out,
-        }
+        CommandInstalls { found, compiled, named, python, target, home }
     }
 
     /// Records what a command sets, writes, downloads and queries besides its installs.
@@ -316,10 +301,7 @@ impl CommandReader<'_> {
     /// Records what a command installs, after what it removes.
     fn record_installs(&mut self, at: LocatedCommand<'_>, read: CommandInstalls) {
         let command = at.step.command;
-        let CommandInstalls { mut found, compiled, named, separate_environment, target, home, left_out, .. } = read;
-        for note in left_out {
-            self.add_note(note);
-        }
+        let CommandInstalls { mut found, compiled, named, target, home, .. } = read;
         self.state.wheels.record_command(&mut found, &self.folder, self.source);
         let added = match command_effects::added_files(at.step) {
             _ if compiled.is_some() => UnknownAdditions::Files,
@@ -370,16 +352,24 @@ impl CommandReader<'_> {
             found.removed.iter().any(|(_, name, _)| code.component.as_deref() == Some(name.as_str()))
         };
         self.seen.code.retain(|code| !is_removed(code));
-        let (installed, dependencies) = self.observe_installs(&found.packages, home.as_ref());
+        let (mut installed, mut dependencies) = self.observe_installs(&found.packages, home.as_ref());
+        if command.failure_ignored
+            && let Some(cause) = installed.iter().find_map(|package| self.unlisted_release(package))
+        {
+            // An installer that fails installs nothing.
+            for package in installed.iter_mut().chain(&mut dependencies) {
+                package.conditional.get_or_insert_with(|| cause.clone());
+            }
+        }
         // Dependencies come before the packages that a command names, so that the named ones win.
         for package in dependencies.into_iter().chain(installed) {
             self.state.locations.set_package_locations(package.fact, places.clone());
-            self.state.homes.extend(home.clone().map(|home| (package.fact, home)));
-            let separate = separate_environment && package.requirement.manager == PackageManager::Pip;
-            if separate && package.requirement.name == "pip" {
+            let location = home.clone().filter(|_| package.requirement.manager == PackageManager::Pip);
+            let package = ObservedPackage { location, ..package };
+            if package.separate_environment().is_some() && package.requirement.name == "pip" {
                 self.state.environments.forget_missing_pip();
             }
-            self.seen.packages.push(ObservedPackage { separate_environment: separate, ..package });
+            self.seen.packages.push(package);
         }
         for install in &found.constraints {
             let package = self.observe_install(install);
@@ -437,7 +427,7 @@ impl CommandReader<'_> {
     /// Whether earlier commands installed a package only in other environments.
     fn is_installed_elsewhere(&self, name: &PackageName, home: Option<&PythonLocation>) -> bool {
         let mut homes = self.seen.packages.iter().filter(|own| own.requirement.name == *name).peekable();
-        homes.peek().is_some() && homes.all(|own| self.state.homes.get(&own.fact) != home)
+        homes.peek().is_some() && homes.all(|own| own.location.as_ref() != home)
     }
 
     /// Whether a package of this name and version was seen before, such as that of a downloaded archive.
@@ -450,20 +440,6 @@ impl CommandReader<'_> {
             };
             same && package.requirement.name == one.requirement.name
         })
-    }
-
-    /// Drops what a tool installs into a separate environment if the image has a framework itself, and returns notes.
-    fn drop_tool_packages(&self, found: &mut InstallEffects) -> Vec<String> {
-        let knowledge = self.knowledge;
-        if self.seen.packages.iter().all(|package| knowledge.framework(&package.requirement.name).is_none()) {
-            return Vec::new();
-        }
-        let left_out = std::mem::take(&mut found.packages);
-        let names = left_out
-            .into_iter()
-            .map(|package| package.requirement.name)
-            .filter(|name| knowledge.framework(name).is_some());
-        names.map(|name| format!("{name} is installed in a separate environment and is not checked")).collect()
     }
 
     /// Records the GPU code that a command compiles, replacing earlier code of the same component.
@@ -514,6 +490,29 @@ impl CommandReader<'_> {
             }
         }
         observe_package(&mut self.seen.facts, install, origins, self.seen.commands, self.knowledge)
+    }
+
+    /// Returns the cause for a pinned release that the tables do not list, if they list releases of its distribution.
+    fn unlisted_release(&self, package: &ObservedPackage) -> Option<Cause> {
+        let Requirement { manager: PackageManager::Pip, name, version: PackageVersion::Exact(version), .. } =
+            &package.requirement
+        else {
+            return None;
+        };
+        let catalog = TableCatalog {
+            knowledge: self.knowledge,
+            arch: LISTED_ARCHITECTURE,
+            as_of: None,
+            python: None,
+            indexes: &IndexSelection::Default,
+        };
+        let public = version.without_local();
+        let releases = catalog.releases(name).ok()?;
+        (!releases.iter().any(|release| release.version.is_same(&public))).then(|| Cause::ReleaseMayNotExist {
+            name: name.to_string(),
+            version: version.to_string(),
+            date: self.knowledge.newest_source_date(),
+        })
     }
 
     /// Returns where a command installs packages, if not where the Python of the image searches.

@@ -401,7 +401,7 @@ impl<'a> StageEvaluator<'a> {
         }
     }
 
-    /// Adds the packages, code and programs of another stage that lie in what is copied.
+    /// Adds the packages, code and programs of another stage that are in the copied paths.
     fn add_copied_packages(&mut self, reader: &mut TargetReader<'_>, copy: &CopyInstruction) {
         let Some(looked) = copy.from_stage.and_then(|stage| self.read_stage(reader, stage)) else { return };
         let StageContents { packages, uninstalled, removed, files, commands, code, unpackaged, unread, state: done } =
@@ -409,7 +409,7 @@ impl<'a> StageEvaluator<'a> {
         copy_files(reader, &done, copy);
         for (path, file) in files {
             if let Some(to) = known_sources(copy).find_map(|source| copied_path(&path, source, copy)) {
-                let fact = fact_with_copy(reader, file.fact, copy);
+                let fact = add_copied_fact(reader, file.fact, copy);
                 reader.seen.files.insert(to, ObservedFile { fact, ..file });
             }
         }
@@ -435,20 +435,20 @@ impl<'a> StageEvaluator<'a> {
             }) {
                 continue;
             }
-            let fact = fact_with_copy(reader, package.fact, copy);
+            let fact = add_copied_fact(reader, package.fact, copy);
             let places = places.iter().cloned().chain(to().map(PackageLocation::Prefix)).collect();
             reader.state.locations.set_package_locations(fact, places);
-            let home = done.homes.get(&package.fact).and_then(|home| {
-                home.after_copy(|path| known_sources(copy).find_map(|source| copied_path(path, source, copy)))
+            let location = package.location.as_ref().and_then(|location| {
+                location.after_copy(|path| known_sources(copy).find_map(|source| copied_path(path, source, copy)))
             });
-            reader.state.homes.extend(home.filter(|home| !home.is_system_packages()).map(|home| (fact, home)));
+            let location = location.filter(|location| !location.is_system_packages());
             // The copied release takes the place of an installed one, whichever is newer.
             if replaces && own_names.contains(&package.requirement.name) {
                 reader.seen.base_changes.installers.reinstalling.push(package.command);
                 replaces = false;
             }
             copied.insert(package.command);
-            reader.seen.packages.push(ObservedPackage { fact, ..package });
+            reader.seen.packages.push(ObservedPackage { location, fact, ..package });
         }
         commands.add_to(&mut reader.seen, &copied);
         copy_unread_lists(reader, &unread, &done, copy);
@@ -466,7 +466,7 @@ impl<'a> StageEvaluator<'a> {
             if !is_copied {
                 continue;
             }
-            let fact = fact_with_copy(reader, code.fact, copy);
+            let fact = add_copied_fact(reader, code.fact, copy);
             let packages = packages.iter().cloned().chain(to().map(PackageLocation::Prefix)).collect();
             let places = places.iter().cloned().chain(to()).collect();
             reader.state.locations.set_package_locations(fact, packages);
@@ -484,7 +484,7 @@ impl<'a> StageEvaluator<'a> {
     }
 }
 
-/// Records unread requirement lists of another stage whose packages may lie in what is copied.
+/// Records unread requirement lists of another stage whose packages may be in the copied paths.
 fn copy_unread_lists(
     reader: &mut TargetReader<'_>,
     unread: &[(u32, FactId)],
@@ -600,8 +600,8 @@ fn copy_files(reader: &mut TargetReader<'_>, other: &StageState, copy: &CopyInst
     }
 }
 
-/// Adds a fact of another stage again, with the COPY as a further origin.
-fn fact_with_copy(reader: &mut TargetReader<'_>, fact: FactId, copy: &CopyInstruction) -> FactId {
+/// Adds a copy of a fact of another stage, with the COPY instruction as an additional origin.
+fn add_copied_fact(reader: &mut TargetReader<'_>, fact: FactId, copy: &CopyInstruction) -> FactId {
     let facts = &mut reader.seen.facts;
     let mut origins = facts.origins(fact);
     origins.push(Origin::File { source: reader.source, span: copy.span });

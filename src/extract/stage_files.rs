@@ -412,7 +412,7 @@ pub(super) fn record_referenced_files(seen: &mut Observations, first: u32, docke
         .extend(texts.into_iter().map(|text| ReferencedText { text: text.0, instruction: run.instruction }));
 }
 
-/// Returns the source text in which an origin lies, if it is in a file.
+/// Returns the source text of an origin, if it is in a file.
 fn origin_source(origin: &Origin) -> Option<SourceId> {
     match origin {
         Origin::File { source, .. } => Some(*source),

@@ -219,7 +219,7 @@ mod tests {
             ("ENTRYPOINT [\"tini\", \"--\"]\nCMD ffmpeg -y", &["ffmpeg -y"]),
             ("ENTRYPOINT []\nCMD ffmpeg -y", &["ffmpeg -y"]),
             ("SHELL [\"/bin/bash\", \"-c\"]\nCMD ffmpeg -y", &["ffmpeg -y"]),
-            // What stands behind another program is an argument.
+            // Words after another program are its arguments.
             ("ENTRYPOINT [\"/run.py\"]\nCMD [\"ffmpeg\", \"-y\"]", &["run.py ffmpeg -y"]),
             ("ENTRYPOINT [\"/run.py\"]\nCMD ffmpeg -y", &["run.py /bin/sh -c ffmpeg\\ -y"]),
             ("CMD echo ffmpeg -y", &["echo ffmpeg -y"]),

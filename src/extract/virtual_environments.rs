@@ -7,7 +7,8 @@ use crate::dockerfile::VariableLookup;
 use crate::extract::changed_files::TransferredPath;
 use crate::extract::command_step::CommandStep;
 use crate::extract::stage_files::{absolute_path, strip_folder};
-use crate::install;
+use crate::install::{self, PackageInstall};
+use crate::model::package::PackageName;
 
 /// Folders of system programs.
 pub(super) const SYSTEM_PROGRAM_FOLDERS: &[&str] =
@@ -79,10 +80,7 @@ impl VirtualEnvironments {
             self.of_pyenv = words.get(2).and_then(|named| parse_python_version(named)).filter(|_| !command.conditional);
         }
         let Some(arguments) = creation_arguments(program, &words) else { return };
-        let path = environment_folder(arguments).or((program == "uv").then_some(PROJECT_FOLDER));
-        let Some(path) = path.filter(|path| !path.contains('?')).map(|path| absolute_path(folder, path)) else {
-            return;
-        };
+        let Some(path) = created_folder(program, arguments, folder) else { return };
         match requested_version(program, arguments).filter(|_| !command.conditional) {
             Some(python) => self.pythons.insert(path.clone(), python),
             None => self.pythons.remove(&path),
@@ -214,6 +212,10 @@ impl VirtualEnvironments {
         if command.words.iter().any(|word| word.known().is_none() && word.raw.starts_with(PYTHON_OPTION)) {
             return TargetPython::Other;
         }
+        if let Some(arguments) = creation_arguments("uv", words) {
+            return created_folder("uv", arguments, folder)
+                .map_or(TargetPython::Other, |created| self.environment_in(&created));
+        }
         if let Some(python) = option_value(words, &[PYTHON_OPTION, "-p"]) {
             return self.python_at(&absolute_path(folder, python));
         }
@@ -299,15 +301,63 @@ fn is_project_command(words: &[&str]) -> bool {
     matches!(words.get(1), Some(&("sync" | "add" | "run")))
 }
 
-/// Whether a command installs a tool into a separate environment that is created for it.
-pub(super) fn installs_isolated_tool(command: &Command) -> bool {
+/// The options of a tool installer whose value is a package that is installed with the tool.
+const EXTRA_PACKAGE_OPTIONS: &[&str] = &["--with", "-w", "--preinstall"];
+
+/// A program that installs or runs each tool in an environment of its own, and the folder of these environments.
+struct ToolInstaller {
+    /// The variables that set the folder, each with the path below its value.
+    variables: &'static [(&'static str, &'static str)],
+    /// The folder below the home directory of the user.
+    default: &'static str,
+}
+
+/// The installed tools of uv.
+const UV_TOOLS: ToolInstaller = ToolInstaller {
+    variables: &[("UV_TOOL_DIR", ""), ("XDG_DATA_HOME", "/uv/tools")],
+    default: ".local/share/uv/tools",
+};
+/// The tools that uv runs once.
+const UV_CACHE: ToolInstaller =
+    ToolInstaller { variables: &[("UV_CACHE_DIR", ""), ("XDG_CACHE_HOME", "/uv")], default: ".cache/uv" };
+/// The tools of pipx.
+const PIPX: ToolInstaller = ToolInstaller { variables: &[("PIPX_HOME", "/venvs")], default: ".local/share/pipx/venvs" };
+
+/// Returns the installer of tools that a command runs.
+fn tool_installer(command: &Command) -> Option<&'static ToolInstaller> {
     let word = |at: usize| command.words.get(at).and_then(Word::known).unwrap_or("");
-    match command.program() {
-        Some("pipx" | "uvx") => true,
-        Some("uv") => word(1) == "tool",
-        Some(program) if program.starts_with("python") => word(1) == "-m" && word(2) == "pipx",
-        _ => false,
+    match command.program()? {
+        "pipx" => Some(&PIPX),
+        "uvx" => Some(&UV_CACHE),
+        "uv" if word(1) == "tool" => Some(if word(2) == "run" { &UV_CACHE } else { &UV_TOOLS }),
+        program if program.starts_with("python") && word(1) == "-m" && word(2) == "pipx" => Some(&PIPX),
+        _ => None,
     }
+}
+
+/// Returns the folder of the environment into which a command installs a tool, with its `packages`; `None` if the
+/// command installs none.
+pub(super) fn tool_environment(
+    command: &Command,
+    packages: &[PackageInstall],
+    lookup: &dyn Fn(&str) -> VariableLookup,
+) -> Option<String> {
+    let installer = tool_installer(command)?;
+    let value = |name: &str| variable_value(command, name, lookup);
+    let set = installer.variables.iter().find_map(|(name, below)| Some(format!("{}{below}", value(name)?)));
+    let folder = set.unwrap_or_else(|| {
+        let home = value("HOME").unwrap_or_else(|| "/root".to_owned());
+        format!("{home}/{}", installer.default)
+    });
+    let words: Vec<&str> = command.words.iter().map(|word| word.known().unwrap_or("?")).collect();
+    let tool = words.windows(2).find_map(|pair| {
+        let [before, word] = pair else { return None };
+        let is_sign = |letter: char| !(letter.is_ascii_alphanumeric() || "-_.".contains(letter));
+        let name = PackageName::python(word.split(is_sign).next()?);
+        let is_named = packages.iter().any(|package| package.requirement.name == name);
+        (is_named && !EXTRA_PACKAGE_OPTIONS.contains(before)).then_some(name)
+    });
+    Some(tool.map_or_else(|| folder.clone(), |name| format!("{folder}/{name}")))
 }
 
 /// Returns the arguments of a command that creates an environment.
@@ -319,6 +369,12 @@ fn creation_arguments<'a>(program: &str, words: &'a [&'a str]) -> Option<&'a [&'
         _ if program.starts_with("python") => words.get(module()? + 2..),
         _ => None,
     }
+}
+
+/// Returns the folder of a new environment, from the arguments that follow the command; `None` if it is unknown.
+fn created_folder(program: &str, arguments: &[&str], folder: &str) -> Option<String> {
+    let path = environment_folder(arguments).or((program == "uv").then_some(PROJECT_FOLDER))?;
+    (!path.contains('?')).then(|| absolute_path(folder, path))
 }
 
 /// Returns the Python version that a command requests for a new environment: `python3.14 -m venv`, `uv venv --python
@@ -383,7 +439,9 @@ mod tests {
     use super::*;
     use crate::dockerfile::MappedText;
     use crate::extract::command_step::with_step;
+    use crate::model::package::{PackageManager, PackageVersion};
     use crate::shell::script_commands;
+    use crate::text::source::Span;
 
     /// Returns what the environments of a script yield for its last command.
     fn for_last_command<T: Default>(
@@ -461,19 +519,35 @@ mod tests {
     }
 
     #[test]
-    fn tools_have_separate_environments() {
-        for (script, expected) in [
-            ("pipx install vllm", true),
-            ("/root/.local/bin/uv tool install vllm", true),
-            ("uvx --with torch ruff", true),
-            ("python3 -m pipx install vllm", true),
-            ("uv pip install tool", false),
-            ("pip install pipx", false),
-            ("python3 -m pip install pipx", false),
-            ("", false),
+    fn each_tool_has_an_environment() {
+        for (script, variables, expected) in [
+            ("pipx install vllm", &[][..], Some("/root/.local/share/pipx/venvs/vllm")),
+            ("pipx install --force vllm==0.6.0", &[("PIPX_HOME", "/opt/pipx")], Some("/opt/pipx/venvs/vllm")),
+            ("python3 -m pipx install 'vllm[audio]'", &[], Some("/root/.local/share/pipx/venvs/vllm")),
+            ("/root/.local/bin/uv tool install vllm", &[], Some("/root/.local/share/uv/tools/vllm")),
+            ("uv tool install --with torch vllm", &[("HOME", "/home/me")], Some("/home/me/.local/share/uv/tools/vllm")),
+            ("uv tool install vllm --with torch", &[("UV_TOOL_DIR", "/tools")], Some("/tools/vllm")),
+            ("uv tool install $TOOL", &[], Some("/root/.local/share/uv/tools")),
+            ("uvx --with torch vllm", &[], Some("/root/.cache/uv/vllm")),
+            ("uvx --from vllm serve", &[("XDG_CACHE_HOME", "/cache")], Some("/cache/uv/vllm")),
+            ("uv tool run vllm", &[], Some("/root/.cache/uv/vllm")),
+            ("uv pip install tool", &[], None),
+            ("pip install pipx", &[], None),
+            ("python3 -m pip install pipx", &[], None),
         ] {
-            let commands = script_commands(&MappedText::contiguous(script, 0));
-            assert_eq!(commands.first().is_some_and(installs_isolated_tool), expected, "{script}");
+            let package = |name: &str| {
+                PackageInstall::new(
+                    PackageManager::Pip,
+                    PackageName::python(name),
+                    PackageVersion::any(),
+                    Span::default(),
+                )
+            };
+            let packages = ["torch", "vllm"].map(package);
+            let folder = for_last_command(script, variables, |_, command, _, lookup| {
+                tool_environment(command, &packages, lookup)
+            });
+            assert_eq!(folder.as_deref(), expected, "{script}");
         }
     }
 

@@ -34,7 +34,7 @@ pub(super) fn driver_change_candidate(changes: Vec<(String, PoolChange)>) -> Vec
     })
 }
 
-/// Returns the smallest newer driver that starts the image, if the newest of its branch does too. It may lie below a
+/// Returns the smallest newer driver that starts the image, if the newest of its branch does too. It may be below a
 /// gap, unlike the smallest driver of `least`. For a GPU that the current driver does not support, an older branch
 /// may be returned.
 fn smallest_sufficient_driver(

@@ -50,13 +50,13 @@ const fn describe(kind: ChangeKind) -> [&'static str; 3] {
 pub(super) struct Cost {
     /// Whether it breaks a pool.
     pub(super) breaks: bool,
-    /// On how many of the pools that changes are sought for it does not help.
+    /// The number of target pools on which it does not help.
     pub(super) helpless: usize,
     /// Whether it starts only with code that is compiled at start-up.
     pub(super) compiled: bool,
     /// Whether it is far from what is there.
     pub(super) far: bool,
-    /// On how many of the pools it does not start for certain.
+    /// The number of target pools on which the start stays uncertain.
     pub(super) left: usize,
     /// How many changes it is together.
     pub(super) changes: usize,

@@ -19,7 +19,7 @@
 //! On a GPU that is newer than the release of the framework, a newer release with a base of its CUDA is reported
 //! last, with the drivers that each route of the start needs.
 //!
-//! What is written still builds: a build lies in the indexes that have it, hashes are of one wheel, lists bound versions.
+//! What is written still builds: a build is in its own indexes, hashes are of one wheel, lists bound versions.
 //! A change that would not build is described as a manual one.
 //!
 //! Where a [`ThreadBudget`] has threads to spare, changes are tested ahead. The result is that of one thread, and so is

@@ -85,7 +85,7 @@ pub enum ProposedChange {
         from: Option<String>,
         /// The build whose index they name then.
         build: String,
-        /// Where that lies.
+        /// The address of that index.
         page: String,
     },
     /// Another extra of a package, which selects another build of its dependencies.
@@ -128,7 +128,7 @@ pub enum ProposedChange {
     EnvWithout {
         /// Name.
         name: String,
-        /// What the pieces hold.
+        /// Texts that the removed pieces contain.
         holds: Vec<&'static str>,
     },
     /// More GPU architectures to compile for.

@@ -160,7 +160,7 @@ fn attach_fixes_to_errors(
     let mut found = looked.failing.take()?;
     let newer = looked.newer.take().filter(|one| !found.tried.iter().any(|other| other.change == one.change));
     if newer.is_some() {
-        // It is told with the drivers that each pool needs for it.
+        // Its fix lists the drivers that each pool needs for it.
         found.split = None;
     }
     found.tried.extend(newer);

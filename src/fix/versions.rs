@@ -256,8 +256,10 @@ fn matching_release(
     let fits = |row: &&RequiresDistRow| {
         let admitted = row.version.is_some_and(|version| range.admits(version));
         // A release that requires `>=` a version is from the time of that version.
-        let first = row.range.as_str().strip_prefix(">=");
-        let of_day = first.is_some_and(|first| minor_release(first) == minor_release(version.as_str()));
+        let of_day = row
+            .range
+            .only_minimum()
+            .is_some_and(|lowest| minor_release(lowest.as_str()) == minor_release(version.as_str()));
         admitted && (row.range.has_equality() || of_day) && row.range.contains(version) == Some(true)
     };
     newest_row(rows.filter(fits)).map_or(MatchingRelease::Unknown, |(version, _)| MatchingRelease::Release(version))

@@ -362,7 +362,7 @@ impl Pool {
                 CompatSelection::Off
             }
             Mode::Csv => row.csv,
-            // enroot calls the command-line tool itself, which mounts unless told otherwise.
+            // enroot calls the command-line tool itself, which mounts by default.
             Mode::Legacy if launch == Launch::Enroot => CompatSelection::Mount,
             Mode::Legacy => {
                 let under_nvidia = self.runtime.as_ref().is_some_and(|runtime| runtime.value == Runtime::Nvidia);

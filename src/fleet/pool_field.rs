@@ -53,6 +53,63 @@ impl PoolField {
             _ => self.name(),
         }
     }
+
+    /// Returns what it is, in a sentence.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Gpu => "the GPU",
+            Self::Brand => "the brand of the GPU",
+            Self::ComputeCapability => "the compute capability",
+            Self::Driver => "the driver",
+            Self::DriverCuda => "the CUDA version of the driver",
+            Self::Platform => "the platform of the nodes",
+            Self::Launch => "the launch method",
+            Self::Toolkit => "the version of the container toolkit",
+            Self::LibnvidiaContainer => "the version of libnvidia-container",
+            Self::Mode => "the mode of the container toolkit",
+            Self::Env => "the environment of the container",
+            Self::Wsl => "whether the nodes run WSL",
+            Self::Host => "`accept-nvidia-visible-devices-as-volume-mounts`",
+            Self::Engine => "the container engine",
+            Self::CdiSpecs => "the CDI specifications of the nodes",
+            Self::Runtime => "the container runtime",
+            Self::Strategy => "`device_list_strategy`",
+            Self::Privileged => "whether the container is privileged",
+            Self::Modeset => "whether the nodes load nvidia-modeset",
+            Self::LibraryDirectory => "the library directory of the nodes",
+        }
+    }
+
+    /// Returns how to declare it with one value.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Self::Gpu => "split the pool by `gpu`",
+            Self::Brand => "set `brand` of the pool",
+            Self::ComputeCapability => "set `compute_capability` of the pool",
+            Self::DriverCuda => "set `driver_cuda` of the pool",
+            Self::LibnvidiaContainer => "set `libnvidia_container` of the pool",
+            Self::Driver => "set `driver` of the pool to one version",
+            Self::Launch => "set `launch` of the pool",
+            Self::Toolkit => "set `toolkit` of the pool",
+            Self::Mode => "set `mode` of the pool",
+            Self::Platform => "set `platform` of the pool",
+            Self::Env => "set `env` of the pool",
+            Self::Wsl => "set `wsl` of the pool",
+            Self::Host => "set `accept-nvidia-visible-devices-as-volume-mounts` under `[pool.host]`",
+            Self::Engine => "set `engine` of the pool, with its version",
+            Self::CdiSpecs => "set `cdi_specs` of the pool",
+            Self::Runtime => "set `runtime` of the pool",
+            Self::Strategy => "set `device_list_strategy` of the pool",
+            Self::Privileged => "set `privileged` of the pool",
+            Self::Modeset => "set `modeset` of the pool",
+            Self::LibraryDirectory => "set `library_directory` of the pool",
+        }
+    }
+
+    /// Returns how to declare it where the pool has no value.
+    pub fn remedy_if_undeclared(self) -> &'static str {
+        if self == Self::Gpu { "set `gpu` of the pool" } else { self.remedy() }
+    }
 }
 
 /// An entry of the `env` or `[pool.host]` table of a pool, which has its own position in the file.

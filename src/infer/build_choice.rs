@@ -97,7 +97,7 @@ pub(super) fn apply_overwriting_cpu_builds(
         };
         let Some(framework) = knowledge.framework(row.instead) else { continue };
         if plain.command < gpu.command
-            || plain.separate_environment != gpu.separate_environment
+            || !plain.shares_environment_with(gpu)
             || !found.contains_key(framework.component)
         {
             continue;

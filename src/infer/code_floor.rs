@@ -1,4 +1,4 @@
-//! The lowest compute capability of GPU code that nobody has read.
+//! The lowest compute capability of uninspected GPU code.
 
 use crate::infer::base::BaseBuild;
 use crate::knowledge::{Knowledge, PackageFloorRow};

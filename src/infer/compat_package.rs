@@ -148,8 +148,8 @@ fn compat_package_content(package: &CompatPackage, knowledge: Knowledge) -> Opti
 
 /// Merges the compat library of the base image into the compat libraries in the image.
 ///
-/// `kept`: the link that toolkits go by still leads to the base's. `added`: what was found was put there by somebody, so
-/// that the base's own lies there too; else what is found in its directory is that.
+/// `kept`: the link that toolkits follow still leads to that of the base. `added`: a command added the library, so
+/// that of the base is there as well; otherwise, the library found in its directory is that of the base.
 fn merge_base_compat(mut found: CompatDirectory, base: CompatDirectory, kept: bool, added: bool) -> CompatDirectory {
     let directory = |library: &CompatLibrary| library.directories.first().cloned();
     let there: Vec<(Option<String>, DriverVersion)> =

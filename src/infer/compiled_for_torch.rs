@@ -70,7 +70,15 @@ fn explain_torch_mismatch(
     {
         return Some(why.clone());
     }
-    let (PackageVersion::Exact(own), Ok(version)) = (&package.requirement.version, &torch.version) else { return None };
+    let PackageVersion::Exact(own) = &package.requirement.version else { return None };
+    // An earlier command may have installed a build for another CUDA.
+    let unknown = torch.version.as_ref().err().or(torch.variant.as_ref().err());
+    if let Some(why) = unknown.filter(|why| !why.is_about_unread_base())
+        && is_default_build_for_torch(package, own, image)
+    {
+        return Some(why.clone());
+    }
+    let Ok(version) = &torch.version else { return None };
     if torch.package.fact == package.fact {
         return None;
     }
@@ -108,25 +116,30 @@ fn explain_cuda_mismatch(
     let (Ok(version), Ok(Some(tag)), knowledge) = (&torch.version, &torch.variant, image.knowledge) else {
         return None;
     };
-    let name = &package.requirement.name;
-    let is_cuda_listed = || knowledge.framework_build(name, own).is_some_and(|row| row.cuda.is_some());
-    let default = package.requirement.manager == PackageManager::Pip
-        && package.requirement.indexes == IndexSelection::Default
-        && package.variant.is_none();
-    if !default || image.build.fact == Some(package.fact) || !is_compiled_for_torch(name, knowledge) || is_cuda_listed()
-    {
+    if !is_default_build_for_torch(package, own, image) {
         return None;
     }
     let mut defaults = knowledge.torch_release(version)?.default_variant.iter();
     let expected_cuda = variant_cuda(defaults.find(|one| one.arch == image.arch)?.value)?;
     let here = variant_cuda(tag)?;
     (expected_cuda.major() != here.major()).then(|| Cause::OtherCudaThanTorch {
-        name: name.as_str().into(),
+        name: package.requirement.name.as_str().into(),
         release: own.to_string().into(),
         torch: version.as_str().into(),
         expected: expected_cuda.to_string().into(),
         installed: here.to_string().into(),
     })
+}
+
+/// Whether a package is the default build of a release that runs on the CUDA of torch, and the tables list no CUDA of it.
+fn is_default_build_for_torch(package: &ObservedPackage, release: &ExactVersion, image: InferenceContext<'_>) -> bool {
+    let (name, knowledge) = (&package.requirement.name, image.knowledge);
+    package.requirement.manager == PackageManager::Pip
+        && package.requirement.indexes == IndexSelection::Default
+        && package.variant.is_none()
+        && image.build.fact != Some(package.fact)
+        && is_compiled_for_torch(name, knowledge)
+        && knowledge.framework_build(name, release).is_none_or(|row| row.cuda.is_none())
 }
 
 /// Returns the torch range that a release is compiled for, if the tables list it.

@@ -79,13 +79,13 @@ fn package_components(facts: &mut Facts, image: InferenceContext<'_>) -> Vec<Com
     }
     // Without a requested version, a package that depends on torch keeps the base image's build for another GPU vendor.
     let keeps_base_build = |package: &&ObservedPackage| {
-        let open = !package.separate_environment && package.requirement.version.is_range();
+        let open = package.separate_environment().is_none() && package.requirement.version.is_range();
         let pins = || knowledge.torch_requirements_of(&package.requirement.name).next().is_some();
         build.other_vendor_torch.is_some() && open && pins()
     };
     for package in seen.packages.iter().filter(|package| !keeps_base_build(package)) {
         if let Some(framework) = knowledge.framework(&package.requirement.name).filter(|row| !row.variants) {
-            // A later install replaces an earlier one, and what the base brought.
+            // A later install replaces an earlier one and that of the base image.
             found.insert(framework.component, component_of_package(facts, framework, package, image));
         }
     }

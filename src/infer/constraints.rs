@@ -201,7 +201,7 @@ fn newest_release_supports_python(package: &ObservedPackage, seen: &Observations
     ends.all(|last| last.is_none()) && (own.is_empty() || own.iter().any(Option::is_none))
 }
 
-/// Whether some version may lie in both of two ranges; an invalid range may contain any.
+/// Whether some version may be in both of two ranges; an invalid range may contain any.
 fn ranges_may_overlap(one: &VersionRange, other: &VersionRange) -> bool {
     one.overlaps(other).unwrap_or(true)
 }

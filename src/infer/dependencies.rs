@@ -97,7 +97,7 @@ fn is_already_installed(dependency: &ObservedPackage, earlier: &[ObservedPackage
         own.requirement.name == dependency.requirement.name
             && own.command < dependency.command
             && own.conditional.is_none()
-            && own.separate_environment == dependency.separate_environment
+            && own.shares_environment_with(dependency)
     };
     earlier.iter().rev().find(is_earlier).is_some_and(|own| is_acceptable(&own))
 }

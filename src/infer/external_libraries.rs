@@ -80,7 +80,7 @@ fn external_libraries_of_range(name: &str, range: &VersionRange, knowledge: Know
         asks.opens.retain(|soname| row.opens.contains(soname));
         asks.falls_back &= row.falls_back;
         asks.by_loader &= row.by_loader;
-        // Which libraries come along with a release is told of that release alone.
+        // The bundled libraries of a release apply only to that release.
         if asks.dependency_row.is_some() || row.along {
             return None;
         }
@@ -169,7 +169,7 @@ mod tests {
             ("cupy-cuda12x", ">=11,<13"),
             ("onnxruntime-gpu", ">=1.27,<1.32"),
             ("onnxruntime-gpu", ">=1.10,<1.14"),
-            // What comes along is told of a release alone.
+            // Bundled libraries apply only to one release.
             ("torch", ">=2.1,<2.3"),
             ("no-such-thing", ">=1,<2"),
             ("ctranslate2", ">=9,<10"),

@@ -45,7 +45,7 @@ pub fn infer_image_facts(
         builds.retain(|build| require(build) == first);
         let several = builds.len() > 1;
         for build in &mut builds {
-            build.label = build.label.take().filter(|_| several);
+            build.variant = build.variant.take().filter(|_| several);
             build.read = true;
         }
     }
@@ -172,7 +172,10 @@ fn infer_build_facts(
         cuda_callers::component_for_unread_lists(&mut facts, seen, CONTAINER_COMPONENT)
     };
     let gpu_content = gpu_content || unread.is_some();
-    components.extend(unread);
+    if let Some(unread) = unread {
+        components.push(unread);
+        build_choice::demote_explicit_cpu_builds(&facts, &mut components, knowledge);
+    }
     if gpu_content && components.is_empty() {
         components.push(placeholder_component(&mut facts));
     }
@@ -188,7 +191,7 @@ fn infer_build_facts(
     ImageFacts {
         dependencies,
         facts,
-        build: build.label,
+        build: build.variant,
         platforms,
         env,
         compat,
@@ -209,7 +212,7 @@ fn infer_build_facts(
     }
 }
 
-/// Whether a component is a reason to check GPUs: it has a CUDA build, or a CPU build that nobody selected.
+/// Whether a component is a reason to check GPUs: it has a CUDA build, or a CPU build that was not selected explicitly.
 ///
 /// An unread base image of a Dockerfile is no such reason: most of these images never run on a GPU.
 pub(super) fn is_gpu_relevant(

@@ -6,7 +6,7 @@ use crate::cuda::{CudaVersion, LdConf, library_path_directories, resolve_links, 
 use crate::infer::base::{BaseBuild, BaseFamily};
 use crate::infer::component::CUDA_RUNTIME_COMPONENT;
 use crate::infer::external_libraries::{ExternalLibraries, LIBRARY_PATH, WheelLibrarySearch, loader_ignores_wheels};
-use crate::infer::library_dependencies::{LibraryPresence, is_library_wheel_replaced};
+use crate::infer::library_dependencies::{LibraryLoss, LibraryPresence, is_library_wheel_replaced};
 use crate::infer::release_version::{is_release_at_least, release_version};
 use crate::infer::removed_base_libraries::{LibraryRemoval, library_removal};
 use crate::infer::version_resolution::InstallContext;
@@ -139,12 +139,17 @@ fn required_libraries(
             package.variant.is_none() || library_dependencies::library_dependency_row(package, knowledge).is_some();
         let row = is_covered.then(|| external_libraries::external_libraries_of(package, knowledge)).flatten();
         // If its libraries are installed as packages, none are needed from elsewhere.
-        let bare = |asks: &ExternalLibraries| {
-            asks.dependency_row.is_none_or(|row| {
-                library_dependencies::may_lack_library_dependencies(facts, seen, package, row, knowledge)
+        let missing = |libraries: &ExternalLibraries| {
+            libraries.dependency_row.map_or(LibraryLoss::Certain, |row| {
+                library_dependencies::missing_library_dependencies(facts, seen, package, row, knowledge)
             })
         };
-        if let Some(row) = row.filter(bare) {
+        let loss = row.as_ref().map_or(LibraryLoss::No, missing);
+        if let LibraryLoss::Possible(why) = &loss {
+            required.open.get_or_insert_with(|| why.clone());
+            required.from.push(package.fact);
+        }
+        if let Some(row) = row.filter(|_| loss == LibraryLoss::Certain) {
             if row.dependency_row.is_some() {
                 required.search = WheelLibrarySearch::Program;
             } else if row.by_loader
@@ -272,6 +277,7 @@ impl LibrarySources<'_> {
                     || (ignores_wheels && self.is_library_wheel(package))
                     || library_dependencies::is_installed_without_libraries(package, knowledge)
                     || ((package.requirement.no_deps || another()) && listed())
+                    || library_dependencies::is_wheel_without_library(package, soname, knowledge)
             }
         })
     }
@@ -311,7 +317,7 @@ impl LibrarySources<'_> {
 
     /// Returns whether a package provides a library; wheels install it where only some programs search.
     ///
-    /// Where every file was read, what a package should have brought counts for nothing.
+    /// If every file was read, the expected libraries of a package do not count.
     fn presence_in_packages(&self, soname: &str, search: WheelLibrarySearch) -> LibraryPresence {
         if self.seen.depth == InspectionDepth::Layers && self.seen.complete.files {
             return LibraryPresence::No;
@@ -322,6 +328,9 @@ impl LibrarySources<'_> {
                 && (self.is_library_wheel(package)
                     || library_dependencies::library_dependency_row(package, self.knowledge).is_some())
             {
+                return LibraryPresence::No;
+            }
+            if library_dependencies::is_wheel_without_library(package, soname, self.knowledge) {
                 return LibraryPresence::No;
             }
             match self.knowledge.package_libraries(&package.requirement.name, release_version(package)) {

@@ -4,33 +4,56 @@ use std::collections::BTreeSet;
 
 use crate::infer::release_version::{is_release_at_least, release_version};
 use crate::infer::torch_release::requires_torch;
-use crate::knowledge::{Knowledge, RequiredLibrariesRow};
+use crate::knowledge::{Knowledge, LibraryPackageRow, RequiredLibrariesRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{FactKey, Facts, InspectionDepth, Observations, PrintedValue, ValueState};
 use crate::model::package::{
-    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion, RemovedPackage,
+    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion, RemovedPackage, VersionRange,
 };
 
 /// The architecture for which the tables list builds of a project's dedicated index.
 const LISTED_ARCHITECTURE: &str = "amd64";
 
-/// Whether the effective wheel may lack its library dependencies: they were not installed, one was removed, or a
+/// Whether something that was installed with a package is lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum LibraryLoss {
+    /// It stays.
+    No,
+    /// It may be lost, for this reason.
+    Possible(Cause),
+    /// It is lost.
+    Certain,
+}
+
+/// Returns whether the effective wheel lacks its library dependencies: they were not installed, one was removed, or a
 /// complete package list omits one.
-pub(super) fn may_lack_library_dependencies(
+pub(super) fn missing_library_dependencies(
     facts: &Facts,
     seen: &Observations,
     package: &ObservedPackage,
     row: &RequiredLibrariesRow,
     knowledge: Knowledge,
-) -> bool {
-    let counts = is_last_install_of_name(seen, package) && is_component_version_from(facts, package, knowledge);
+) -> LibraryLoss {
     // Files in an image show which libraries they need.
-    let lacking = || row.sonames().any(|soname| is_library_removed_later(seen, package, soname, knowledge));
-    seen.depth != InspectionDepth::Layers
-        && library_dependency_row(package, knowledge).is_some()
-        && package.conditional.is_none()
-        && counts
-        && (package.requirement.no_deps || lists_library_packages(seen, row, knowledge) || lacking())
+    if seen.depth == InspectionDepth::Layers
+        || library_dependency_row(package, knowledge).is_none()
+        || !is_last_install_of_name(seen, package)
+    {
+        return LibraryLoss::No;
+    }
+    let losses: Vec<LibraryLoss> =
+        row.sonames().map(|soname| library_removed_later(seen, package, soname, knowledge)).collect();
+    let lacks = package.requirement.no_deps
+        || lists_library_packages(seen, row, knowledge)
+        || losses.contains(&LibraryLoss::Certain);
+    let possible = losses.into_iter().find(|loss| matches!(loss, LibraryLoss::Possible(_)));
+    match (&package.conditional, possible) {
+        (Some(why), possible) if lacks || possible.is_some() => LibraryLoss::Possible(why.clone()),
+        (Some(_), _) => LibraryLoss::No,
+        (None, _) if !is_component_version_from(facts, package, knowledge) => LibraryLoss::No,
+        (None, _) if lacks => LibraryLoss::Certain,
+        (None, possible) => possible.unwrap_or(LibraryLoss::No),
+    }
 }
 
 /// Explains why the libraries that a wheel requires are unknown, if it was installed without dependencies and the
@@ -41,9 +64,7 @@ pub(super) fn explain_unknown_library_needs(
     arch: &str,
     knowledge: Knowledge,
 ) -> Option<Cause> {
-    let of_command = package.requirement.manager == PackageManager::Pip
-        && package.conditional.is_none()
-        && seen.depth != InspectionDepth::Layers;
+    let of_command = package.requirement.manager == PackageManager::Pip && seen.depth != InspectionDepth::Layers;
     if !package.requirement.no_deps || !of_command || !is_last_install_of_name(seen, package) {
         return None;
     }
@@ -62,7 +83,7 @@ pub(super) fn explain_unknown_library_needs(
         }
         None => false,
     });
-    // A list that names the wheels of libraries one by one may be whole, and another command may have brought them.
+    // A list that names the wheels of libraries one by one may be complete, and others may have installed them.
     let wheel = |one: &ObservedPackage| knowledge.library_wheel(&one.requirement.name).is_some();
     let whole = |one: &ObservedPackage| {
         !one.requirement.no_deps && (one.requirement.name == package.requirement.name || requires_torch(one, knowledge))
@@ -119,16 +140,16 @@ pub(super) fn library_presence_in_dependencies(
         return depends_on_torch.then_some(LibraryPresence::Maybe);
     };
     let stem = |name: &str| name.split(".so").next().map(str::to_owned);
-    Some(if !row.needs_library(soname) {
+    if !row.needs_library(soname) {
         let another = row.sonames().any(|own| stem(own) == stem(soname));
-        if another { LibraryPresence::No } else { LibraryPresence::Maybe }
-    } else if is_library_removed_later(seen, package, soname, knowledge) || lists_library_packages(seen, row, knowledge)
-    {
-        LibraryPresence::No
-    } else if package.conditional.is_some() {
-        LibraryPresence::Maybe
-    } else {
-        LibraryPresence::Yes
+        return Some(if another { LibraryPresence::No } else { LibraryPresence::Maybe });
+    }
+    Some(match library_removed_later(seen, package, soname, knowledge) {
+        LibraryLoss::Certain => LibraryPresence::No,
+        _ if lists_library_packages(seen, row, knowledge) => LibraryPresence::No,
+        LibraryLoss::Possible(_) => LibraryPresence::Maybe,
+        LibraryLoss::No if package.conditional.is_some() => LibraryPresence::Maybe,
+        LibraryLoss::No => LibraryPresence::Yes,
     })
 }
 
@@ -166,14 +187,14 @@ fn is_component_version_from(facts: &Facts, package: &ObservedPackage, knowledge
     )
 }
 
-/// Whether a later command removes the package with a library dependency, or replaces it with one that lacks the
-/// library.
-fn is_library_removed_later(
+/// Returns whether a later command removes the package with a library dependency, or replaces it with one that lacks
+/// the library.
+fn library_removed_later(
     seen: &Observations,
     package: &ObservedPackage,
     soname: &str,
     knowledge: Knowledge,
-) -> bool {
+) -> LibraryLoss {
     let holds = |name: &str| {
         let mut rows = knowledge.library_packages().iter();
         rows.any(|row| row.name == name && row.sonames.contains(&soname))
@@ -182,7 +203,10 @@ fn is_library_removed_later(
     let removes_library = |removed: &RemovedPackage| {
         removed.manager == PackageManager::Pip && later(removed.command) && holds(&removed.name)
     };
-    seen.removed_packages.iter().any(removes_library) || is_dependency_replaced(seen, package, soname, knowledge)
+    if seen.removed_packages.iter().any(removes_library) {
+        return LibraryLoss::Certain;
+    }
+    library_loss(seen, package, soname, false, knowledge)
 }
 
 /// Whether the package list is complete and includes library wheels, so that a package that is not listed is not
@@ -208,39 +232,30 @@ pub(super) enum LibraryPresence {
     Yes,
 }
 
-/// Whether a later command replaces a package's library wheel with one that lacks the library, and no later command
-/// may restore it.
-fn is_dependency_replaced(seen: &Observations, package: &ObservedPackage, soname: &str, knowledge: Knowledge) -> bool {
-    is_library_lost(seen, package, soname, false, knowledge)
-}
-
-/// Whether the finally installed wheel lacks a library; `gone`: whether the wheel installed with the package lacks
-/// it.
-fn is_library_lost(
+/// Returns whether the finally installed wheel of a package's library lacks it; `is_missing`: whether the wheel that is
+/// installed with the package lacks it.
+fn library_loss(
     seen: &Observations,
     package: &ObservedPackage,
     soname: &str,
     is_missing: bool,
     knowledge: Knowledge,
-) -> bool {
-    let Some(at) = seen.packages.iter().position(|one| one.fact == package.fact) else { return false };
+) -> LibraryLoss {
+    let before = if is_missing { LibraryLoss::Certain } else { LibraryLoss::No };
+    let Some(at) = seen.packages.iter().position(|one| one.fact == package.fact) else { return LibraryLoss::No };
     let ordered = seen.depth == InspectionDepth::Text;
-    let later: Vec<&ObservedPackage> = seen
-        .packages
-        .iter()
-        .skip(at + 1)
-        .filter(|one| one.separate_environment == package.separate_environment)
-        .collect();
+    let later: Vec<&ObservedPackage> =
+        seen.packages.iter().skip(at + 1).filter(|one| one.shares_environment_with(package)).collect();
     // Behind it there is nothing that has a say.
     if !is_missing && later.iter().all(|one| ordered && one.command == package.command) {
-        return false;
+        return before;
     }
     let wheels = match knowledge.library_wheel(&package.requirement.name) {
         Some(own) => BTreeSet::from([own.distribution]),
         None => library_wheels_for(package, soname, knowledge),
     };
     if wheels.is_empty() {
-        return false;
+        return LibraryLoss::No;
     }
     // An installer looks at all that a command names together; what is listed is looked at one by one.
     // The last that has a say decides.
@@ -248,15 +263,17 @@ fn is_library_lost(
         if command.iter().any(|one| ordered && one.command == package.command) {
             continue;
         }
-        let effects: Vec<Option<bool>> = command
-            .iter()
-            .map(|one| installs_wheel_without_library(package, one, soname, &wheels, knowledge))
-            .collect();
-        if effects.iter().any(Option::is_some) {
-            return !effects.contains(&Some(false));
+        let mut effects: Vec<LibraryLoss> =
+            command.iter().filter_map(|one| loss_by_install(package, one, soname, &wheels, knowledge)).collect();
+        if effects.contains(&LibraryLoss::No) {
+            return LibraryLoss::No;
+        }
+        effects.sort_by_key(|effect| *effect == LibraryLoss::Certain);
+        if let Some(effect) = effects.into_iter().next() {
+            return effect;
         }
     }
-    is_missing
+    before
 }
 
 /// Whether the wheel of a library was installed, and a later command replaced it with one that lacks the library.
@@ -273,45 +290,91 @@ pub(super) fn is_library_wheel_replaced(seen: &Observations, soname: &str, knowl
         let row = knowledge.package_libraries(&one.requirement.name, release_version(one));
         one.conditional.is_none() && row.is_some_and(|row| !row.sonames.contains(&soname))
     };
-    wheels.peek().is_some() && wheels.all(|one| is_library_lost(seen, one, soname, lacks(one), knowledge))
+    wheels.peek().is_some()
+        && wheels.all(|one| library_loss(seen, one, soname, lacks(one), knowledge) == LibraryLoss::Certain)
 }
 
-/// Whether a package installs a wheel without the library; `None` if it leaves the wheel unchanged, false if it may
-/// restore the library.
-fn installs_wheel_without_library(
+/// Returns whether a library is lost when `one` is installed; `None` if that leaves the wheel of the library unchanged.
+fn loss_by_install(
     package: &ObservedPackage,
     one: &ObservedPackage,
     soname: &str,
     wheels: &BTreeSet<&str>,
     knowledge: Knowledge,
-) -> Option<bool> {
+) -> Option<LibraryLoss> {
     if one.requirement.manager != PackageManager::Pip {
         return None;
     }
     if wheels.contains(one.requirement.name.as_str()) {
-        let row = match &one.requirement.version {
-            PackageVersion::Exact(_) => knowledge.package_libraries(&one.requirement.name, release_version(one))?,
-            PackageVersion::Range(_) | PackageVersion::Unresolved(_) => return Some(false),
-        };
-        return Some(one.conditional.is_none() && !row.sonames.contains(&soname));
+        let loss = loss_with_wheel(one, soname, knowledge);
+        return Some(match (&one.conditional, loss) {
+            (Some(why), LibraryLoss::Certain) => LibraryLoss::Possible(why.clone()),
+            (_, loss) => loss,
+        });
     }
     if one.requirement.no_deps {
         return None;
     }
     if one.requirement.name == package.requirement.name {
-        return Some(false);
+        return Some(LibraryLoss::No);
     }
     // A package with its own library wheel uses the matching one.
     let own = library_dependency_row(one, knowledge).filter(|_| one.conditional.is_none());
     let another = own.into_iter().flat_map(RequiredLibrariesRow::sonames).find_map(|other| {
         let shares = library_wheels_for(one, other, knowledge).iter().any(|wheel| wheels.contains(wheel));
-        (shares && soname_stem(other) == soname_stem(soname)).then_some(other != soname)
+        let is_other = other != soname;
+        (shares && soname_stem(other) == soname_stem(soname)).then_some(if is_other {
+            LibraryLoss::Certain
+        } else {
+            LibraryLoss::No
+        })
     });
     if another.is_some() {
         return another;
     }
     let is_known = knowledge.library_wheel(&one.requirement.name).is_some() || requires_no_cuda_library(one, knowledge);
-    if is_known && !requires_torch(one, knowledge) { None } else { Some(false) }
+    if is_known && !requires_torch(one, knowledge) { None } else { Some(LibraryLoss::No) }
+}
+
+/// Whether a package is the wheel of a CUDA library of which only other releases have the soname.
+pub(super) fn is_wheel_without_library(package: &ObservedPackage, soname: &str, knowledge: Knowledge) -> bool {
+    let mut rows = knowledge.library_packages().iter().filter(|row| row.name == package.requirement.name);
+    package.requirement.manager == PackageManager::Pip
+        && rows.any(|row| row.sonames.contains(&soname))
+        && loss_with_wheel(package, soname, knowledge) == LibraryLoss::Certain
+}
+
+/// Returns whether a library is lost with a wheel of it.
+fn loss_with_wheel(wheel: &ObservedPackage, soname: &str, knowledge: Knowledge) -> LibraryLoss {
+    let name = wheel.requirement.name.to_string();
+    match &wheel.requirement.version {
+        PackageVersion::Unresolved(why) => {
+            LibraryLoss::Possible(Cause::VersionNotKnown { name, because: Box::new(why.clone()) })
+        }
+        PackageVersion::Exact(version) => match knowledge.package_libraries(&name, release_version(wheel)) {
+            Some(row) if row.sonames.contains(&soname) => LibraryLoss::No,
+            Some(_) => LibraryLoss::Certain,
+            None => LibraryLoss::Possible(Cause::VersionNotInTables {
+                package: name,
+                version: version.to_string(),
+                date: knowledge.newest_source_date(),
+            }),
+        },
+        PackageVersion::Range(range) => {
+            let is_possible = |row: &&LibraryPackageRow| {
+                let from = row.from.map(|from| VersionRange::from(format!(">={from}")));
+                let before = row.before.map(|before| VersionRange::from(format!("<{before}")));
+                row.name == name && range.overlaps(&VersionRange::of_all(from.iter().chain(&before))) != Some(false)
+            };
+            let mut rows = knowledge.library_packages().iter().filter(is_possible).peekable();
+            // An installed release that the range admits stays.
+            if rows.peek().is_none() || rows.any(|row| row.sonames.contains(&soname)) {
+                LibraryLoss::No
+            } else {
+                LibraryLoss::Certain
+            }
+        }
+    }
 }
 
 /// Whether a wheel is known to require no CUDA library and to have none as a dependency.

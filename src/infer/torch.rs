@@ -1,7 +1,7 @@
 //! The torch that an image ends up with: per command, what is requested, installed as a dependency, replaced or kept.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 
@@ -20,7 +20,7 @@ use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{InspectionDepth, Observations};
 use crate::model::package::{
-    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionRange,
+    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion, RemovedPackage, VersionRange,
 };
 
 impl TorchInstall<'_> {
@@ -104,7 +104,7 @@ impl TorchInstall<'_> {
     /// A requirement with a local version names the build.
     fn or_newer_installed(self, current_torch: &ImageTorch<'_>, named: Option<&ObservedPackage>) -> Self {
         let ImageTorch::Installed(TorchInstall { version: Err(why), .. }) = current_torch else { return self };
-        if is_about_unread_base(why) || named.is_some_and(|named| named.requirement.version.local().is_some()) {
+        if why.is_about_unread_base() || named.is_some_and(|named| named.requirement.version.local().is_some()) {
             return self;
         }
         Self { variant: Err(why.clone()), ..self }
@@ -158,7 +158,7 @@ impl TorchInstall<'_> {
             PackageVersion::Exact(version) => is_in_all_ranges(ranges, version) == Some(false),
             PackageVersion::Range(_) | PackageVersion::Unresolved(_) => false,
         };
-        if !of_same && !replaced && !is_about_unread_base(why) {
+        if !of_same && !replaced && !why.is_about_unread_base() {
             Self { variant: Err(why.clone()), ..self }
         } else {
             self
@@ -183,7 +183,7 @@ pub(super) fn resolve_torch<'a>(
 ) -> ImageTorch<'a> {
     let day = TorchContext { arch, as_of, knowledge };
     let base_has_torch = build.torch.is_some() || build.torch_bounds.is_some();
-    let mut current_torch =
+    let base_torch =
         if base_has_torch || build.other_vendor_torch.is_some() { ImageTorch::Base } else { ImageTorch::None };
     if seen.depth != InspectionDepth::Text {
         let of_manager = |accepts: &dyn Fn(PackageManager) -> bool| {
@@ -198,10 +198,10 @@ pub(super) fn resolve_torch<'a>(
         return match (of_pip, of_conda) {
             (Some(pip), Some(conda)) => ImageTorch::Installed(select_imported_torch(pip, conda, seen, day)),
             (Some(one), None) | (None, Some(one)) => ImageTorch::Installed(one),
-            (None, None) => current_torch,
+            (None, None) => base_torch,
         };
     }
-    let mut open_base = build.torch.is_none() && !matches!(build.family, BaseFamily::Plain | BaseFamily::Cuda);
+    let open_base = build.torch.is_none() && !matches!(build.family, BaseFamily::Plain | BaseFamily::Cuda);
     let commands: BTreeSet<u32> = seen
         .packages
         .iter()
@@ -209,36 +209,57 @@ pub(super) fn resolve_torch<'a>(
         .map(|package| package.command)
         .chain(seen.removed_packages.iter().map(|removed| removed.command))
         .collect();
+    let mut environments = BTreeMap::from([(None, EnvironmentTorch { torch: base_torch, open_base })]);
+    // The environment whose torch changed last is the one of the image.
+    let mut last = None;
     for command in commands {
-        if seen
-            .removed_packages
-            .iter()
-            .any(|removed| removed.command == command && knowledge.has_variants(&removed.name))
-        {
-            current_torch = ImageTorch::None;
-            open_base = false;
+        for removed in seen.removed_packages.iter().filter(|removed| removed.command == command) {
+            if knowledge.has_variants(&removed.name) {
+                last = environment_of_removed(removed, seen);
+                environments.insert(last, EnvironmentTorch::default());
+            }
         }
         let here: Vec<&ObservedPackage> = seen.packages_of_command(command).collect();
-        if let Some(install) = apply_command(&here, &current_torch, open_base, seen, build, day) {
+        // A separate environment does not see packages outside it.
+        let own = here.iter().find_map(|package| package.separate_environment());
+        let environment = environments.entry(own).or_default();
+        let EnvironmentTorch { torch: current_torch, open_base } = &*environment;
+        if let Some(install) = apply_command(&here, current_torch, *open_base, seen, build, day) {
             let install = match explain_possible_earlier_install(seen, command, install.is_pinned()) {
                 Some(why) if !current_torch.is_version_known() && !install.replaces_installed(seen, knowledge) => {
                     install.or_already_installed(why)
                 }
                 _ => install,
             };
-            current_torch = ImageTorch::Installed(verify_build(install, seen, day));
-            open_base = false;
+            let torch = ImageTorch::Installed(verify_build(install, seen, day));
+            *environment = EnvironmentTorch { torch, open_base: false };
+            last = own;
         }
     }
-    match current_torch {
+    match environments.remove(&last).unwrap_or_default().torch {
         ImageTorch::Installed(install) => ImageTorch::Installed(reconcile_with_cuda_builds(install, seen, knowledge)),
-        current_torch => current_torch,
+        torch => torch,
     }
 }
 
-/// Whether a version is unknown because the base image was not read. A pinned release is taken to be installed anew.
-const fn is_about_unread_base(why: &Cause) -> bool {
-    matches!(why, Cause::BaseMayInclude { .. } | Cause::BaseMayIncludeBuild { .. })
+/// The torch of one Python environment.
+struct EnvironmentTorch<'a> {
+    torch: ImageTorch<'a>,
+    /// Whether the base image may contain another one.
+    open_base: bool,
+}
+
+impl Default for EnvironmentTorch<'_> {
+    fn default() -> Self {
+        Self { torch: ImageTorch::None, open_base: false }
+    }
+}
+
+/// Returns the folder of the separate environment that a removed package was installed in.
+fn environment_of_removed<'a>(removed: &RemovedPackage, seen: &'a Observations) -> Option<&'a str> {
+    let is_removed =
+        |package: &&ObservedPackage| package.requirement.name == removed.name && package.command <= removed.command;
+    seen.uninstalled_packages.iter().rfind(is_removed)?.separate_environment()
 }
 
 /// Whether an unread base image may contain the pinned package: its name contains the package name, or is unknown.
@@ -278,11 +299,6 @@ fn apply_command<'a>(
     build: &BaseBuild,
     day: TorchContext<'_>,
 ) -> Option<TorchInstall<'a>> {
-    // An environment of its own does not see what lies outside it.
-    let is_isolated = here.iter().any(|package| package.separate_environment);
-    let inside = matches!(current_torch, ImageTorch::Installed(torch) if torch.package.separate_environment);
-    let (current_torch, open_base) =
-        if is_isolated && !inside { (&ImageTorch::None, false) } else { (current_torch, open_base) };
     let requested = here.iter().rfind(|package| is_torch_package(package, day.knowledge)).copied();
     let command = here.first()?.command;
     let bounds =
@@ -325,7 +341,7 @@ fn apply_command<'a>(
     let reinstalled = seen.base_changes.installers.reinstalling.contains(&command)
         || requested.is_none()
             && package.requirement.prerelease.is_some()
-            && matches!(package.requirement.indexes, IndexSelection::Only(_));
+            && !matches!(package.requirement.indexes, IndexSelection::Default | IndexSelection::DefaultAndExtra(_));
     let replaced = upgraded || reinstalled;
     let kept = || unknown_cause.is_none() && satisfies_ranges(current_torch, build, &ranges, day);
     if !replaced && (kept() || keeps_other_vendor_torch(package, current_torch, build)) {

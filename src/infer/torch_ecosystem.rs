@@ -190,7 +190,7 @@ pub(super) fn installed_release(
         };
     }
     let in_base = build.packages.iter().find(|(own, _)| *name == *own).map(|(_, version)| version.cloned());
-    match in_base.filter(|_| removal.is_none() && !package.separate_environment) {
+    match in_base.filter(|_| removal.is_none() && package.separate_environment().is_none()) {
         Some(version) => InstalledRelease::Known(version),
         None => InstalledRelease::No,
     }
@@ -246,7 +246,7 @@ fn select_releases(
                 DependencySpecifier::new(package.requirement.name.clone(), "")
             }
             (Ok(releases), PackageVersion::Exact(version))
-                if releases.iter().any(|release| release.version == version.without_local()) =>
+                if releases.iter().any(|release| release.version.is_same(&version.without_local())) =>
             {
                 DependencySpecifier::new(
                     package.requirement.name.clone(),
@@ -450,7 +450,7 @@ fn earlier_installs<'a>(
     seen.packages.iter().chain(&seen.uninstalled_packages).filter(move |one| {
         one.requirement.name == *name
             && one.command < package.command
-            && one.separate_environment == package.separate_environment
+            && one.shares_environment_with(package)
             && removal.is_none_or(|removal| removal < one.command)
     })
 }
@@ -475,9 +475,7 @@ fn companion_presence(
         return earlier;
     }
     let log = || seen.packages.iter().chain(&seen.uninstalled_packages);
-    let before = || {
-        log().filter(|one| one.command < package.command && one.separate_environment == package.separate_environment)
-    };
+    let before = || log().filter(|one| one.command < package.command && one.shares_environment_with(package));
     let after = |one: &&ObservedPackage| {
         one.requirement.manager == PackageManager::Pip && !one.requirement.no_deps && is_kept(one.command)
     };
@@ -489,7 +487,7 @@ fn companion_presence(
         return CompanionPresence::Yes;
     }
     // An environment of its own does not see what the base has.
-    if !package.separate_environment && last_removal.is_none() {
+    if package.separate_environment().is_none() && last_removal.is_none() {
         let of_base = |(name, version): &(&str, RowVersion)| {
             let reaches = |from| parse_release(version.as_str()).is_some_and(|version| from <= version);
             let companion = &package.requirement.name;

@@ -246,7 +246,7 @@ pub(super) fn newest_torch<'a>(
     }
 }
 
-/// Whether a version lies in every range; `None` if a range is invalid.
+/// Whether a version is in every range; `None` if a range is invalid.
 pub(super) fn is_in_all_ranges(ranges: &[VersionRange], version: &ExactVersion) -> Option<bool> {
     let mut all = true;
     for range in ranges {
@@ -285,7 +285,7 @@ fn torch_releases_in_range(range: &VersionRange, as_of: Option<Date>, knowledge:
     knowledge.served_torch_releases().filter(|row| range.contains(row.version) == Some(true)).filter(out).collect()
 }
 
-/// Whether the tables list every release in a range: no newer release can lie in it.
+/// Whether the tables list every release in a range: no newer release can be in it.
 fn is_range_covered(range: &VersionRange, as_of: Option<Date>, knowledge: Knowledge) -> bool {
     let rows = knowledge.torch_releases();
     if as_of.is_some() {

@@ -33,6 +33,6 @@ pub(super) fn replaces_installed_build(seen: &Observations, package: &ObservedPa
     let pinned = package.requirement.version.is_exact();
     let of_conda = package.requirement.manager == PackageManager::Conda && pinned;
     of_conda
-        || (package.requirement.upgrade && !package.separate_environment)
+        || (package.requirement.upgrade && package.separate_environment().is_none())
         || seen.base_changes.installers.upgrading_dependencies.contains(&package.command)
 }

@@ -108,7 +108,7 @@ fn resolve_release(
     let knowledge = install_context.knowledge;
     let framework = knowledge.framework(&package.requirement.name)?;
     let range = combined_range(package, seen)?;
-    // What was not read may have brought another release, or another build, which the command then keeps.
+    // An unread command may have installed another release or build, which the command then keeps.
     if framework.variants || range.names_build() || explain_possibly_installed(seen, package).is_some() {
         return None;
     }

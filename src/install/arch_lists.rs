@@ -217,7 +217,7 @@ fn python_lists(
     extensions: &[CudaExtensionRow],
 ) -> Vec<ArchList> {
     let row = compiled_extension_row(command, folder, lookup, extensions);
-    // Some pick from their list by the release of the compiler, and hand it nothing that it does not know.
+    // Some select the entries that the compiler release supports, so it gets no unknown architecture.
     if row.is_some_and(|row| row.plain) || (row.is_none() && !builds_from_source(command)) {
         return Vec::new();
     }

@@ -236,10 +236,10 @@ pub(super) fn compiled_extension_row<'a, 'w>(
         return None;
     }
     let variable = |name: &str| variable_with_origins(command, lookup, name);
-    // The part for Python may lie two folders below.
+    // The Python part may be two folders below.
     let here = |repository: &str| folder.rsplit('/').take(3).any(|part| part.eq_ignore_ascii_case(repository));
     let of_folder = words.iter().any(|word| matches!(*word, "." | "./" | "-e" | "setup.py" | ".[all]"));
-    // A repository that lies in another: `pip install ./submodules/simple-knn`.
+    // A repository inside another: `pip install ./submodules/simple-knn`.
     // Of what follows an option it is not known whether it is the option's value.
     let inside = |pair: &[&'w str]| {
         let [before, word] = pair else { return None };

@@ -1,6 +1,7 @@
 //! Which installer a command runs, and where its arguments begin.
 
-use crate::build::{Command, Word};
+use crate::build::{Command, Word, installer_of_command, is_versioned_program};
+use crate::knowledge::{InstallerCommandRow, InstallerSyntax};
 use crate::shell::wrapped_program_index;
 
 /// Options of `uv run` and similar commands that take a value.
@@ -36,81 +37,49 @@ const RUN_OPTIONS_WITH_VALUE: &[&str] = &[
 pub(super) enum InstallerInvocation {
     /// Another command, which begins at this word.
     Inside(usize),
-    /// pip, whose arguments begin at this word; the flag is whether it is uv.
-    Pip(usize, bool),
-    /// A tool that is installed for one run, whose options and name begin at this word.
-    Once(usize),
-    /// `pip-sync`, which makes the environment match requirement files.
-    Synced,
-    /// A project tool such as uv or poetry, whose arguments begin at this word.
-    Tool(usize),
-    /// conda, mamba or micromamba.
-    Conda,
-    /// conda-lock.
-    CondaLock,
-    /// A system package manager.
-    System,
+    /// An installer of the table, whose arguments begin at this word.
+    Installer(&'static InstallerCommandRow, usize),
 }
 
 /// Returns how a program with these words, itself the first, runs an installer; `None` if it runs none.
 pub(super) fn installer_invocation(program: &str, words: &[Word]) -> Option<InstallerInvocation> {
     let word = |at: usize| words.get(at).and_then(Word::known).unwrap_or("");
-    let numbered = |base: &str| {
-        program.strip_prefix(base).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
-    };
     match program {
         _ if wrapped_program_index(words) > 0 => Some(InstallerInvocation::Inside(wrapped_program_index(words))),
         "xargs" => {
-            let mut at = 1;
-            while word(at).starts_with('-') {
-                at += 1 + usize::from(matches!(word(at), "-n" | "-P" | "-I" | "-L" | "-a" | "-d" | "-s" | "-E"));
-            }
-            Some(InstallerInvocation::Inside(at))
+            let takes_value = |option: &str| matches!(option, "-n" | "-P" | "-I" | "-L" | "-a" | "-d" | "-s" | "-E");
+            Some(InstallerInvocation::Inside(options_end(words, 1, takes_value)))
         }
-        "uv" if word(1) == "pip" => Some(InstallerInvocation::Pip(2, true)),
-        "uv" if word(1) == "tool" && word(2) == "install" => Some(InstallerInvocation::Pip(2, true)),
-        "uv" if word(1) == "tool" && word(2) == "run" => Some(InstallerInvocation::Once(3)),
-        "uvx" => Some(InstallerInvocation::Once(1)),
-        "pipx" if word(1) == "install" => Some(InstallerInvocation::Pip(1, false)),
-        "pipx" if word(1) == "run" => Some(InstallerInvocation::Once(2)),
-        "uv" | "poetry" | "pdm" | "pixi" | "pipenv" if word(1) == "run" => {
-            let mut at = 2;
-            while word(at).starts_with('-') {
-                at += 1 + usize::from(RUN_OPTIONS_WITH_VALUE.contains(&word(at)));
-            }
-            Some(InstallerInvocation::Inside(at))
-        }
-        "uv" | "poetry" | "pdm" | "pixi" | "pipenv" => Some(InstallerInvocation::Tool(1)),
-        "conda" | "mamba" | "micromamba" if word(1) == "run" => {
-            let mut at = 2;
-            while word(at).starts_with('-') {
-                let takes_value = matches!(word(at), "-n" | "-p" | "--name" | "--prefix" | "--cwd");
-                at += 1 + usize::from(takes_value);
-            }
-            Some(InstallerInvocation::Inside(at))
-        }
-        "conda" | "mamba" | "micromamba" => Some(InstallerInvocation::Conda),
-        "pip-sync" => Some(InstallerInvocation::Synced),
-        "conda-lock" => Some(InstallerInvocation::CondaLock),
-        "apt" | "apt-get" | "aptitude" | "dpkg" | "dnf" | "dnf5" | "yum" | "microdnf" | "tdnf" | "zypper" | "rpm" => {
-            Some(InstallerInvocation::System)
-        }
-        // OpenMMLab's front to pip takes pip's own arguments.
-        "mim" => Some(InstallerInvocation::Pip(1, false)),
-        _ if numbered("pip") => Some(InstallerInvocation::Pip(1, false)),
-        _ if numbered("python") => {
+        _ if is_versioned_program(program, "python") => {
             let module = (1..words.len().min(8)).find(|at| matches!(word(*at), "-m" | "-c"))?;
-            if word(module) == "-c" {
-                return None;
-            }
-            match word(module + 1) {
-                "pip" | "pipx" => Some(InstallerInvocation::Pip(module + 2, false)),
-                "uv" if word(module + 2) == "pip" => Some(InstallerInvocation::Pip(module + 3, true)),
-                _ => None,
-            }
+            let name = Some(word(module + 1)).filter(|_| word(module) == "-m")?;
+            let row = installer_of_command(name, words.get(module + 1..)?)?;
+            Some(InstallerInvocation::Installer(row, module + 1 + row.words.len()))
         }
-        _ => None,
+        _ => {
+            let row = installer_of_command(program, words)?;
+            Some(InstallerInvocation::Installer(row, row.words.len()))
+        }
     }
+}
+
+/// Returns the index of the command that `uv run`, `conda run` and similar commands run, whose options begin at a word.
+pub(super) fn run_command_index(syntax: InstallerSyntax, words: &[Word], from: usize) -> usize {
+    match syntax {
+        InstallerSyntax::CondaRun => {
+            options_end(words, from, |option| matches!(option, "-n" | "-p" | "--name" | "--prefix" | "--cwd"))
+        }
+        _ => options_end(words, from, |option| RUN_OPTIONS_WITH_VALUE.contains(&option)),
+    }
+}
+
+/// Returns the index of the first word behind options that begin at a word.
+fn options_end(words: &[Word], from: usize, takes_value: impl Fn(&str) -> bool) -> usize {
+    let mut at = from;
+    while let Some(option) = words.get(at).and_then(Word::known).filter(|option| option.starts_with('-')) {
+        at += 1 + usize::from(takes_value(option));
+    }
+    at
 }
 
 /// Returns the Python version in the program names of a command.
@@ -133,8 +102,9 @@ pub fn python_version_of_program(program: &str) -> Option<String> {
 pub fn is_system_package_command(command: &Command) -> bool {
     let program = |word: &Word| {
         let program = word.known()?.rsplit('/').next()?;
-        matches!(installer_invocation(program, std::slice::from_ref(word)), Some(InstallerInvocation::System))
-            .then_some(())
+        installer_of_command(program, std::slice::from_ref(word))
+            .filter(|row| row.syntax == InstallerSyntax::System)
+            .map(drop)
     };
     command.words.iter().take(8).any(|word| program(word).is_some())
 }

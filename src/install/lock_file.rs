@@ -9,7 +9,7 @@ use crate::install::lenient_toml;
 use crate::install::lenient_toml::{
     SpannedTomlValue, TomlTable, list_at, table_at, tables_at, text_at, value_at, value_span,
 };
-use crate::install::marker::{MarkerEnvironment, evaluate_marker};
+use crate::install::marker::{MarkerEnvironment, evaluate_marker, outermost_patches};
 use crate::install::requirement::{
     package_with_version, parse_direct_reference, parse_poetry_range, set_source, tag_of_url,
 };
@@ -376,14 +376,12 @@ pub(super) fn evaluate_lock_marker(
     all.all(|one| one == Some(first)).then_some(first)
 }
 
-/// Returns the first and a late patch release of every possible Python version.
+/// Returns the outermost patch releases of every possible Python version.
 fn possible_pythons(requires: Option<&VersionRange>, knowledge: Knowledge) -> Vec<String> {
     let rows = knowledge.torch_pythons().filter(|row| requires.is_some() || row.last.is_none());
-    let patches = rows.flat_map(|row| [format!("{}.0", row.python), format!("{}.99", row.python)]);
-    let is_allowed = |python: &String| {
-        requires.is_none_or(|range| range.contains(&ExactVersion::from(python.as_str())) != Some(false))
-    };
-    patches.filter(is_allowed).collect()
+    let patches = rows.flat_map(|row| outermost_patches(row.python));
+    let is_allowed = |python: &ExactVersion| requires.is_none_or(|range| range.contains(python) != Some(false));
+    patches.filter(is_allowed).map(String::from).collect()
 }
 
 /// A dependency on a lock entry; version and index tell several entries of the same name apart.
@@ -426,10 +424,9 @@ pub(super) fn read_uv_lock(
     let requires = text_at(root, &["requires-python"]).map(VersionRange::from);
     // A Python that the project does not admit is not the one that uv takes.
     let admitted = |python: &&str| {
-        let allows = |range: &VersionRange, patch: &str| {
-            range.contains(&ExactVersion::from(format!("{python}{patch}"))) != Some(false)
-        };
-        requires.as_ref().is_none_or(|range| allows(range, ".0") || allows(range, ".99"))
+        let allows =
+            |range: &VersionRange| outermost_patches(python).iter().any(|patch| range.contains(patch) != Some(false));
+        requires.as_ref().is_none_or(allows)
     };
     let environment = MarkerEnvironment { python: context.environment.python.filter(admitted), ..context.environment };
     let asking = UvLockSelection { selection, environment, requires: requires.as_ref(), knowledge: context.knowledge };

@@ -1,9 +1,8 @@
 //! Environment markers (PEP 508), evaluated to true, false or unknown, since the Python version may be unknown.
 
 use std::cell::Cell;
-use std::str::FromStr as _;
 
-use pep440_rs::{Version, VersionSpecifiers};
+use crate::model::package::{ExactVersion, VersionRange};
 
 /// Maximum nesting depth of a marker.
 const MAX_DEPTH: usize = 32;
@@ -212,16 +211,21 @@ fn compare_variable(name: &str, operator: &str, value: &str, environment: Marker
     })
 }
 
-/// Compares the full Python version; if only the minor version is known, the result must hold for its first and a
-/// late patch.
+/// Returns the first patch release of a minor version of Python, and one above all that exist: a range that admits
+/// both or neither is the same for every patch release.
+pub(super) fn outermost_patches(minor: &str) -> [ExactVersion; 2] {
+    ["0", "99"].map(|patch| ExactVersion::from(format!("{minor}.{patch}")))
+}
+
+/// Compares the full Python version; if only the minor version is known, the result must hold for all of its patch
+/// releases.
 fn compare_full_python(own: &str, operator: &str, value: &str) -> Option<bool> {
-    let range = VersionSpecifiers::from_str(&format!("{operator}{value}")).ok()?;
-    let holds = |own: &str| Some(range.contains(&Version::from_str(own).ok()?));
+    let range = VersionRange::from(format!("{operator}{value}"));
     if own.matches('.').count() > 1 {
-        return holds(own);
+        return range.contains(&ExactVersion::from(own));
     }
-    let first = holds(&format!("{own}.0"))?;
-    (holds(&format!("{own}.99"))? == first).then_some(first)
+    let [first, last] = outermost_patches(own).map(|python| range.contains(&python));
+    first.filter(|_| first == last)
 }
 
 /// Compares the minor version of Python.
@@ -230,8 +234,8 @@ fn compare_python(own: &str, operator: &str, value: &str) -> Option<bool> {
         let listed = value.split([',', ' ']).any(|one| one.trim() == own);
         return Some(listed == (operator == "in"));
     }
-    let own = Version::from_str(&own.split('.').take(2).collect::<Vec<_>>().join(".")).ok()?;
-    Some(VersionSpecifiers::from_str(&format!("{operator}{value}")).ok()?.contains(&own))
+    let minor = own.split('.').take(2).collect::<Vec<_>>().join(".");
+    VersionRange::from(format!("{operator}{value}")).contains(&ExactVersion::from(minor))
 }
 
 #[cfg(test)]

@@ -5,9 +5,10 @@ use crate::dockerfile::ExpandedText;
 use crate::install::context::{CommandContext, OpenedFile};
 use crate::install::dependency_selection::DependencySelection;
 use crate::install::effects::{InstallEffects, PackageInstall, RequirementFile};
+use crate::install::marker::evaluate_marker;
 use crate::install::package_index::{IndexOptions, apply_index_option};
 use crate::install::pip_options::{apply_unresolved_option, option_value};
-use crate::install::requirement::{package_with_version, parse_poetry_range, parse_requirement};
+use crate::install::requirement::{package_with_version, parse_poetry_range, parse_requirement, pip_package};
 use crate::install::{conda, lock_file, pipenv, pyproject};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
@@ -208,6 +209,23 @@ pub(super) fn read_single_run(words: &[Word], command: &Command, knowledge: Know
     }
     for package in &mut found.packages {
         package.conditional |= command.conditional;
+    }
+}
+
+/// Reads the packages that a tool installs into each environment that it creates.
+pub(super) fn read_seed_packages(
+    seeds: &[&str],
+    command: &Command,
+    context: &CommandContext<'_>,
+    found: &mut InstallEffects,
+) {
+    for seed in seeds {
+        let (name, marker) = seed.split_once(';').map_or((*seed, None), |(name, marker)| (name, Some(marker)));
+        let holds = marker.map_or(Some(true), |marker| evaluate_marker(marker, context.environment));
+        if holds != Some(false) {
+            let conditional = command.conditional || holds.is_none();
+            found.packages.push(PackageInstall { conditional, ..pip_package(name, command.span) });
+        }
     }
 }
 

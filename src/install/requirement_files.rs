@@ -25,7 +25,7 @@ enum RequirementLine {
     Requirement {
         /// The requirement as written.
         text: String,
-        /// What stands behind the semicolon.
+        /// The environment marker after the semicolon.
         marker: Option<String>,
         /// Where the requirement is written.
         range: Range<usize>,
@@ -104,7 +104,7 @@ fn parse_line(line: &MappedText, out: &mut Vec<RequirementLine>) {
         out.push(RequirementLine::Option { name, value, range: place(first..first + body.len()) });
         return;
     }
-    // Hashes and other options of one requirement stand behind it.
+    // The hashes and other options of a requirement follow it.
     let end = body.find(" --").unwrap_or(body.len());
     let body = body[..end].trim_end();
     let (requirement, marker) = match body.split_once(" ;").or_else(|| split_marker(body)) {

@@ -202,7 +202,7 @@ impl<'a> FailureGroup<'a> {
         let page = settings.book.outcome_page(self.failure.outcome());
         let pools: Vec<String> = self.pools.iter().map(|one| one.pool.name.value.clone()).collect();
         let fails: Vec<_> = self.fails.iter().map(|(host, own)| (host.replay(settings.knowledge), *own)).collect();
-        let FailureExplanation { title, cause, symptom, help } = explain_failures(&fails);
+        let FailureExplanation { title, cause_text, symptom, help } = explain_failures(&fails);
         let words = PoolSummary {
             name: pools.join(", "),
             outcome: Some(self.failure.outcome()),
@@ -216,7 +216,7 @@ impl<'a> FailureGroup<'a> {
         let recalled = uses_unverified_row(self.host);
         let own = help.map(|help| help.replace(POOLS_PLACEHOLDER, &pool_list_text(&pools)));
         let help = own.unwrap_or_else(|| page.help_for_cause(self.cause).render(&scope));
-        let cause = match cause {
+        let cause = match cause_text {
             Some(cause) => Some(format!("{cause}{}", self.elsewhere)),
             None => Some(self.elsewhere.trim_start_matches("; ").to_owned()).filter(|text| !text.is_empty()),
         };
@@ -236,6 +236,7 @@ impl<'a> FailureGroup<'a> {
             also_unknown: Vec::new(),
             symptom,
             fixes: Vec::new(),
+            base_not_read: false,
         }
     }
 }
@@ -310,7 +311,7 @@ fn practice_findings(
                 undecided_conditions.add_rule(page, condition, &scope, places);
                 continue;
             }
-            // Not to be told of at all would be a pass.
+            // Without a message, the rule would count as passed.
             Err(misfit) => format!("the rule could not be evaluated: {misfit}"),
         };
         found.push(Finding {
@@ -325,6 +326,7 @@ fn practice_findings(
             also_unknown: Vec::new(),
             symptom: None,
             fixes: Vec::new(),
+            base_not_read: false,
         });
     }
     found

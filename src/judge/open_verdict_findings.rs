@@ -113,7 +113,7 @@ fn group_finding(cause: OpenVerdictGroup<'_>, settings: AnalysisSettings<'_>) ->
     let mut texts = cause.opened.finding_texts();
     let may_fail = cause.opened.may_fail();
     if let Some(Some(ends)) = cause.ends.first().filter(|first| cause.ends.iter().all(|other| other == *first)) {
-        texts.cause = Some(ends.clone());
+        texts.cause_text = Some(ends.clone());
     }
     let failure = common_failure(&cause.fails, settings);
     let title = match &failure {
@@ -140,10 +140,11 @@ fn group_finding(cause: OpenVerdictGroup<'_>, settings: AnalysisSettings<'_>) ->
         pools: cause.pools,
         component: None,
         locations: cause.locations,
-        cause: texts.cause,
+        cause: texts.cause_text,
         also_unknown,
         symptom,
         fixes: Vec::new(),
+        base_not_read: cause.opened.needs_base(),
     })
 }
 

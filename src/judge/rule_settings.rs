@@ -70,6 +70,7 @@ pub fn settings_subject(name: &str, today: Date, all: bool, settings: AnalysisSe
             also_unknown: Vec::new(),
             symptom: None,
             fixes: Vec::new(),
+            base_not_read: false,
         })
     };
     let ignores = own.settings.ignores.iter().filter_map(|ignore| {

@@ -331,6 +331,7 @@ impl<'a> SuppressionState<'a> {
             also_unknown: Vec::new(),
             symptom: None,
             fixes: Vec::new(),
+            base_not_read: false,
         })
     }
 }

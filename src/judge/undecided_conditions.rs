@@ -8,18 +8,12 @@ use crate::judge::location::LocationBuilder;
 use crate::judge::scope::{NoticeScope, RuleScope};
 use crate::judge::suppression::SuppressionState;
 use crate::judge::{AnalysisSettings, rule_settings};
-use crate::model::cause::Cause;
+use crate::model::cause::{CORRECT_VALUE, Cause, RUN_SCAN_OR_DESCRIBE};
 use crate::report::model::{Finding, Location};
 use crate::rules::{
     ComponentScopes, FactLookup, FactScope, FactValue, Notice, Persona, RuleCondition, RulePage, Truth, ValueType,
     Vocabulary,
 };
-
-/// Help text for a fact that is unknown without a better explanation.
-const INSPECT_HELP: &str = "run `imagelint scan` on the built image, or describe it in an image description";
-
-/// Help text for a value that the condition cannot use.
-const UNREADABLE_VALUE_HELP: &str = "correct the value, or adapt the condition to it";
 
 /// Missing information, and the rules that need it.
 struct MissingConditionFact {
@@ -64,12 +58,12 @@ impl UndecidedConditions {
             let why = fact.and_then(|id| scope.image.unknown_cause(id));
             let value = scope.value(name);
             let open = || match &value {
-                FactLookup::Known(FactValue::Seen(_)) => INSPECT_HELP.to_owned(),
-                FactLookup::Known(_) => UNREADABLE_VALUE_HELP.to_owned(),
+                FactLookup::Known(FactValue::Seen(_)) => RUN_SCAN_OR_DESCRIBE.to_owned(),
+                FactLookup::Known(_) => CORRECT_VALUE.to_owned(),
                 _ if name.starts_with("pool.") => {
                     format!("set `{}` of the pool in the fleet file", name.trim_start_matches("pool."))
                 }
-                _ => INSPECT_HELP.to_owned(),
+                _ => RUN_SCAN_OR_DESCRIBE.to_owned(),
             };
             let message = match (why, &value) {
                 (Some(why), _) => why.reason(),
@@ -126,6 +120,7 @@ impl UndecidedConditions {
                 also_unknown: Vec::new(),
                 symptom: None,
                 fixes: Vec::new(),
+                base_not_read: false,
             });
         }
         found

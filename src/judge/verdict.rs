@@ -7,7 +7,7 @@ use crate::judge::facts::{report_fact_id, report_row_id};
 use crate::judge::{AnalysisSettings, PlatformBuild};
 use crate::knowledge::Knowledge;
 use crate::model::cause::{Cause, Explanation};
-use crate::model::fact::{ComponentRole, Confidence, FactKey, PrintedValue, UNNAMED_WORDS, ValueState};
+use crate::model::fact::{BaseImageBuild, ComponentRole, Confidence, FactKey, PrintedValue, UNNAMED_WORDS, ValueState};
 use crate::model::outcome::Outcome;
 use crate::replay::explanations::FailureMessage;
 use crate::replay::{
@@ -181,7 +181,7 @@ impl VerdictMessage {
         }
     }
 
-    /// Returns what the message says beside the kind and the route of the verdict; `certain` is its CUDA error.
+    /// Returns the message without the kind and the route of the verdict; `certain` is its CUDA error.
     fn explanation(&self, certain: Option<u16>) -> String {
         match self {
             Self::Fails(message) => message.explanation(certain),
@@ -265,7 +265,7 @@ pub(super) fn other_failures_text(verdict: &StartupVerdict<'_>, failure: ReplayF
         () if same_host(false) => "the build that the tag names",
         () if same_host(true) => "the release",
         () => match distinguishing_field(verdict, here) {
-            Some(field) => field_description(field),
+            Some(field) => field.description(),
             None => return format!("; other nodes fail with {}", others.join(" or ")),
         },
     };
@@ -281,32 +281,6 @@ fn distinguishing_field(verdict: &StartupVerdict<'_>, here: impl Fn(&&HostResult
         !own.iter().any(|one| others.iter().any(|other| value(one) == value(other)))
     };
     PoolField::ALL.iter().filter(open).find(is_distinguishing).copied()
-}
-
-/// Returns the description of a pool field.
-fn field_description(field: PoolField) -> &'static str {
-    match field {
-        PoolField::Gpu => "the GPU",
-        PoolField::Brand => "the brand of the GPU",
-        PoolField::ComputeCapability => "the compute capability",
-        PoolField::Driver => "the driver",
-        PoolField::DriverCuda => "the CUDA version of the driver",
-        PoolField::Platform => "the platform of the nodes",
-        PoolField::Launch => "the launch method",
-        PoolField::Toolkit => "the version of the container toolkit",
-        PoolField::LibnvidiaContainer => "the version of libnvidia-container",
-        PoolField::Mode => "the mode of the container toolkit",
-        PoolField::Env => "the environment of the container",
-        PoolField::Wsl => "whether the nodes run WSL",
-        PoolField::Host => "`accept-nvidia-visible-devices-as-volume-mounts`",
-        PoolField::Engine => "the container engine",
-        PoolField::CdiSpecs => "the CDI specifications of the nodes",
-        PoolField::Runtime => "the container runtime",
-        PoolField::Strategy => "`device_list_strategy`",
-        PoolField::Privileged => "whether the container is privileged",
-        PoolField::Modeset => "whether the nodes load nvidia-modeset",
-        PoolField::LibraryDirectory => "the library directory of the nodes",
-    }
 }
 
 /// Returns the missing facts of all unknown steps, each once.
@@ -445,9 +419,10 @@ fn report_scenario(host: &HostResult<'_>, builds: &[PlatformBuild], settings: An
             build: host
                 .image
                 .build
-                .iter()
-                .chain(&host.component.release)
-                .cloned()
+                .as_ref()
+                .map(ToString::to_string)
+                .into_iter()
+                .chain(host.component.release.clone())
                 .chain(machine.takes_compat.map(|takes_compat| {
                     if takes_compat { "with the libcuda of cuda-compat" } else { "without the libcuda of cuda-compat" }
                         .to_owned()
@@ -508,7 +483,7 @@ pub(super) fn missing_for_verdict(verdict: &StartupVerdict<'_>, knowledge: Knowl
     if verdict.fate.is_none() {
         list.extend(verdict.open_fields.iter().map(|field| model::Missing {
             key: field.open_field_key().to_owned(),
-            supply: supply_for_verdict(*field, verdict).to_owned(),
+            supply: remedy_for_verdict(*field, verdict).to_owned(),
         }));
         if verdict.open_build {
             list.push(missing_base_build(verdict));
@@ -533,35 +508,9 @@ pub(super) fn missing_for_verdict(verdict: &StartupVerdict<'_>, knowledge: Knowl
 }
 
 /// Returns how to supply a pool field for a verdict; the pool may declare no value, or several.
-fn supply_for_verdict(field: PoolField, verdict: &StartupVerdict<'_>) -> &'static str {
-    let unnamed = || verdict.hosts.iter().any(|host| host.host.gpu.as_ref().is_some_and(|gpu| !gpu.named));
-    if field == PoolField::Gpu && unnamed() { "set `gpu` of the pool" } else { supply_instruction(field) }
-}
-
-/// Returns how to supply a pool field.
-fn supply_instruction(field: PoolField) -> &'static str {
-    match field {
-        PoolField::Gpu => "split the pool by `gpu`",
-        PoolField::Brand => "set `brand` of the pool",
-        PoolField::ComputeCapability => "set `compute_capability` of the pool",
-        PoolField::DriverCuda => "set `driver_cuda` of the pool",
-        PoolField::LibnvidiaContainer => "set `libnvidia_container` of the pool",
-        PoolField::Driver => "set `driver` of the pool to one version",
-        PoolField::Launch => "set `launch` of the pool",
-        PoolField::Toolkit => "set `toolkit` of the pool",
-        PoolField::Mode => "set `mode` of the pool",
-        PoolField::Platform => "set `platform` of the pool",
-        PoolField::Env => "set `env` of the pool",
-        PoolField::Wsl => "set `wsl` of the pool",
-        PoolField::Host => "set `accept-nvidia-visible-devices-as-volume-mounts` under `[pool.host]`",
-        PoolField::Engine => "set `engine` of the pool, with its version",
-        PoolField::CdiSpecs => "set `cdi_specs` of the pool",
-        PoolField::Runtime => "set `runtime` of the pool",
-        PoolField::Strategy => "set `device_list_strategy` of the pool",
-        PoolField::Privileged => "set `privileged` of the pool",
-        PoolField::Modeset => "set `modeset` of the pool",
-        PoolField::LibraryDirectory => "set `library_directory` of the pool",
-    }
+fn remedy_for_verdict(field: PoolField, verdict: &StartupVerdict<'_>) -> &'static str {
+    let unnamed = verdict.hosts.iter().any(|host| host.host.gpu.as_ref().is_some_and(|gpu| !gpu.named));
+    if unnamed { field.remedy_if_undeclared() } else { field.remedy() }
 }
 
 /// Returns the unread files that name packages to install, each once.
@@ -607,21 +556,17 @@ fn unread_requirements(builds: &[PlatformBuild]) -> Vec<(String, &Cause)> {
     found
 }
 
-/// Returns the entry for an unknown build of the base image, and what identifies it.
+/// Returns the entry for an unknown build of the base image.
 fn missing_base_build(verdict: &StartupVerdict<'_>) -> model::Missing {
-    let supply = if is_base_pinned(verdict) {
-        "set the date of the build with --as-of, because the compatibility database has no entry for this digest; or run `imagelint scan` on the built image"
-    } else if verdict.hosts.iter().any(|host| host.image.build.as_deref().is_some_and(is_system_variant)) {
-        "name the operating system in the tag, pin the digest, or set the date of the build with --as-of"
+    let differs_by_system = |host: &HostResult<'_>| host.image.build.as_ref().is_some_and(BaseImageBuild::names_system);
+    let cause = if is_base_pinned(verdict) {
+        Cause::BuildOfDigest
+    } else if verdict.hosts.iter().any(differs_by_system) {
+        Cause::BuildOfSystem
     } else {
-        "pin the digest, or set the date of the build with --as-of"
+        Cause::BuildOfDate
     };
-    model::Missing { key: "image.base.digest".to_owned(), supply: supply.to_owned() }
-}
-
-/// Whether a build differs from others in its operating system, which the tag does not name.
-fn is_system_variant(build: &str) -> bool {
-    build.starts_with("on ")
+    model::Missing { key: "image.base.digest".to_owned(), supply: cause.remedy() }
 }
 
 /// Whether the base image is pinned to a digest.
@@ -634,8 +579,31 @@ fn is_base_pinned(verdict: &StartupVerdict<'_>) -> bool {
 pub(super) enum OpenVerdict {
     /// The distinct reasons why it is unknown.
     Reasons(Vec<UnknownReason>),
-    /// The pool fields or image builds that it depends on, and the sorted outcomes.
-    Depends(String, Vec<PossibleResult>),
+    /// What it depends on, and the sorted outcomes.
+    Depends(VerdictDependency, Vec<PossibleResult>),
+}
+
+/// What decides a verdict that is not the same on all hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum VerdictDependency {
+    /// The build of the base image that the digest names.
+    DigestBuild,
+    /// The build of the base image that the tag names.
+    TagBuild,
+    /// Open fields of the pool.
+    Fields(Vec<PoolField>),
+}
+
+impl fmt::Display for VerdictDependency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DigestBuild => f.write_str("the build that the digest names"),
+            Self::TagBuild => f.write_str("the build that the tag names"),
+            Self::Fields(fields) => {
+                f.write_str(&fields.iter().map(|field| field.description()).collect::<Vec<_>>().join(" and "))
+            }
+        }
+    }
 }
 
 /// A result that a start may have.
@@ -687,7 +655,7 @@ pub(super) struct UnknownReason {
 /// The texts of a finding on an open verdict.
 pub(super) struct OpenVerdictTexts {
     pub(super) title: String,
-    pub(super) cause: Option<String>,
+    pub(super) cause_text: Option<String>,
     /// How to supply what the title says is unknown; empty if that is impossible.
     pub(super) help: String,
     /// What else is unknown, each with how to supply it.
@@ -709,11 +677,10 @@ impl OpenVerdict {
                 Some(Self::Reasons(reasons))
             }
             None => {
-                let fields: Vec<&str> = verdict.open_fields.iter().map(|field| field_description(*field)).collect();
                 let on = match (verdict.open_build, is_base_pinned(verdict)) {
-                    (true, true) => "the build that the digest names".to_owned(),
-                    (true, false) => "the build that the tag names".to_owned(),
-                    (false, _) => fields.join(" and "),
+                    (true, true) => VerdictDependency::DigestBuild,
+                    (true, false) => VerdictDependency::TagBuild,
+                    (false, _) => VerdictDependency::Fields(verdict.open_fields.clone()),
                 };
                 let mut ends: Vec<PossibleResult> =
                     verdict.hosts.iter().map(|host| PossibleResult::from(host.fate)).collect();
@@ -760,8 +727,12 @@ impl OpenVerdict {
 
     /// Returns the texts of a finding: what is unknown and why, or what the verdict depends on.
     pub(super) fn finding_texts(&self) -> OpenVerdictTexts {
-        let of =
-            |title: String, cause| OpenVerdictTexts { title, cause, help: String::new(), also_unknown: Vec::new() };
+        let of = |title: String, cause_text| OpenVerdictTexts {
+            title,
+            cause_text,
+            help: String::new(),
+            also_unknown: Vec::new(),
+        };
         let reasons = match self {
             Self::Reasons(reasons) => reasons,
             Self::Depends(on, ends) => {
@@ -786,6 +757,12 @@ impl OpenVerdict {
         texts.help = first.help();
         texts.also_unknown = folded.map(|other| other.sentence_with_help()).collect();
         texts
+    }
+
+    /// Whether a base image or its configuration is missing, before anything else.
+    pub(super) fn needs_base(&self) -> bool {
+        let Self::Reasons(reasons) = self else { return false };
+        group_reasons(reasons).first().is_some_and(|first| first.why.cause.is_base_not_read())
     }
 
     /// Whether the verdict may be a failure, rather than unknown.
@@ -864,8 +841,8 @@ mod tests {
         OpenVerdict::Reasons(all.iter().map(reason).collect())
     }
 
-    fn depends(on: &str, ends: &[PossibleResult]) -> OpenVerdict {
-        OpenVerdict::Depends(on.to_owned(), ends.to_vec())
+    fn depends(on: PoolField, ends: &[PossibleResult]) -> OpenVerdict {
+        OpenVerdict::Depends(VerdictDependency::Fields(vec![on]), ends.to_vec())
     }
 
     #[test]
@@ -900,7 +877,7 @@ mod tests {
             (&[], "the verdict is unknown: nothing known decides it", None, None),
         ] {
             let texts = reasons(all).finding_texts();
-            assert_eq!((texts.title.as_str(), texts.cause.as_deref()), (title, cause));
+            assert_eq!((texts.title.as_str(), texts.cause_text.as_deref()), (title, cause));
             assert_eq!(texts.also_unknown.iter().map(String::as_str).collect::<Vec<_>>(), Vec::from_iter(also));
         }
     }
@@ -918,7 +895,7 @@ mod tests {
         ];
         let texts = OpenVerdict::Reasons(all).finding_texts();
         assert_eq!(texts.title, "`x` was not read");
-        assert_eq!(texts.cause.as_deref(), Some("a and b are unknown"));
+        assert_eq!(texts.cause_text.as_deref(), Some("a and b are unknown"));
         assert_eq!(texts.help, "describe `x` or pull it");
         assert_eq!(texts.also_unknown, ["i.sh was not read (help: add i.sh)"]);
     }
@@ -927,21 +904,23 @@ mod tests {
     fn pools_with_the_same_reasons_are_alike() {
         let (starts, refused, no_gpu) =
             (PossibleResult::Starts, PossibleResult::Fails(Outcome::Refused), PossibleResult::Fails(Outcome::NoGpu));
-        let own = depends("pool.driver", &[refused, starts]);
-        assert!(own.has_same_cause(&depends("pool.driver", &[refused, starts])));
-        assert_eq!(own.text(), "depends on pool.driver: container-refused or starts");
+        let own = depends(PoolField::Driver, &[refused, starts]);
+        assert!(own.has_same_cause(&depends(PoolField::Driver, &[refused, starts])));
+        assert_eq!(own.text(), "depends on the driver: container-refused or starts");
         assert_eq!(
-            own.finding_texts().cause.as_deref(),
-            Some("fails (container-refused) or starts, depending on pool.driver")
+            own.finding_texts().cause_text.as_deref(),
+            Some("fails (container-refused) or starts, depending on the driver")
         );
-        assert!(!own.has_same_cause(&depends("pool.driver", &[no_gpu, starts])));
-        assert!(!own.has_same_cause(&depends("pool.driver", &[refused])));
-        assert!(!own.has_same_cause(&depends("pool.launch", &[refused, starts])));
+        assert!(!own.has_same_cause(&depends(PoolField::Driver, &[no_gpu, starts])));
+        assert!(!own.has_same_cause(&depends(PoolField::Driver, &[refused])));
+        assert!(!own.has_same_cause(&depends(PoolField::Launch, &[refused, starts])));
         assert!(!own.has_same_cause(&reasons(&["a"])));
         let own = reasons(&["a", "b"]);
         assert!(own.has_same_cause(&reasons(&["b", "a"])));
         assert!(!own.has_same_cause(&reasons(&["a"])) && !reasons(&["a"]).has_same_cause(&own));
-        assert!(!own.has_same_cause(&reasons(&["a", "c"])) && !own.has_same_cause(&depends("a", &[refused])));
+        assert!(
+            !own.has_same_cause(&reasons(&["a", "c"])) && !own.has_same_cause(&depends(PoolField::Driver, &[refused]))
+        );
         assert_eq!(own.text(), "unknown: a; b");
     }
 }

@@ -732,7 +732,7 @@ mod recipe_lookup_tests {
             ("11.2.2", "ubuntu20.04", "amd64", "2021-03-15", &["r11_2_b"]),
             ("11.2.2", "ubuntu20.04", "amd64", "2021-04-18", &["r11_2_b"]),
             ("11.2.2", "ubuntu20.04", "amd64", "2021-06-29", &["r11_2_c"]),
-            // For three weeks the recipes of Ubuntu asked for CUDA 11.4, those of other systems did not.
+            // For three weeks, only the recipes of Ubuntu required CUDA 11.4.
             ("11.2.2", "ubuntu20.04", "amd64", "2021-07-20", &["r11_4_a"]),
             ("11.2.2", "ubi8", "amd64", "2021-07-20", &["r11_2_c"]),
             ("11.2.2", "ubuntu20.04", "amd64", "2021-08-05", &["r11_2_c"]),

@@ -215,8 +215,8 @@ pub(super) fn compare_gpu_names(rows: &'static [GpuRow], one: &str, other: &str)
     if shorter || common() { GpuNameMatch::May } else { GpuNameMatch::No }
 }
 
-/// Whether the name `general` includes the GPU `own` of a machine: the same words, or fewer without any effect on the
-/// checks.
+/// Whether the declared GPU name `general` includes the GPU name `own` of a machine, such as `A100` and
+/// `NVIDIA A100-SXM4-40GB`: `general` has the same words, or fewer ones if the others do not affect the checks.
 pub(super) fn covers_gpu_name(rows: &'static [GpuRow], general: &str, own: &str) -> bool {
     let (of_general, of_own) = (find_gpus(rows, general), find_gpus(rows, own));
     let (Some(wide), Some(narrow)) = (common_row(&of_general), common_row(&of_own)) else { return false };

@@ -203,7 +203,7 @@ impl Knowledge {
 
     /// Whether drivers of a branch support GPUs of a compute capability, with the deciding row.
     ///
-    /// `None` where the branch lies outside the known ones or no row has the capability.
+    /// `None` if the branch is outside the known ones or no row has the capability.
     pub fn branch_supports(self, branch: u32, capability: ComputeCapability) -> Option<(bool, &'static RowInfo)> {
         let (oldest, newest) = (self.driver_branches().first()?, self.driver_branches().last()?);
         if branch < oldest.branch || branch > newest.branch {

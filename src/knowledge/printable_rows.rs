@@ -7,7 +7,8 @@ use crate::knowledge::lookup::Tables;
 use crate::knowledge::parsed_text::{ParsedText, RowRange, RowVersion};
 use crate::knowledge::rows;
 use crate::knowledge::rows::{
-    BrandRow, ByArch, CompatSelection, GpuClass, How, OptionMeaning, OptionValue, RowInfo, ToolEffect, ToolkitChange,
+    BrandRow, ByArch, CompatSelection, GpuClass, How, InstallerSyntax, OptionMeaning, OptionValue, RowInfo, ToolEffect,
+    ToolkitChange,
 };
 
 /// The value of a field, for output.
@@ -70,7 +71,7 @@ macro_rules! shown_as_word {
     )*};
 }
 
-shown_as_word!(How GpuClass CompatSelection OptionMeaning OptionValue ToolEffect ToolkitChange);
+shown_as_word!(How GpuClass CompatSelection InstallerSyntax OptionMeaning OptionValue ToolEffect ToolkitChange);
 
 impl Show for CodeTarget {
     fn show(&self) -> FieldValue {

@@ -105,7 +105,7 @@ macro_rules! row_structs {
 every_table!(row_structs);
 
 impl FrameworkBuildRow {
-    /// Whether its version certainly lies in a range; not for a row about every version.
+    /// Whether its version is certainly in a range; not for a row about every version.
     pub fn is_in_range(&self, range: &VersionRange) -> bool {
         self.version.is_some_and(|version| range.contains(version) == Some(true))
     }
@@ -145,7 +145,7 @@ impl RequiresDistRow {
 }
 
 impl WheelPythonRow {
-    /// Whether a release lies in the range.
+    /// Whether a release is in the range.
     pub fn contains(&self, version: &ExactVersion) -> bool {
         version.compare(self.first).is_ge() && self.last.is_none_or(|last| version.compare(last).is_le())
     }

@@ -23,9 +23,9 @@ pub struct LayerSummary {
     pub whiteouts: Vec<String>,
     /// Directories whose contents in the layers below are hidden; empty for the root.
     pub opaque: Vec<String>,
-    /// Every name of this layer as a number, sorted: whatever has that name below is replaced.
+    /// Hashes of all names in this layer, sorted; entries of lower layers with these names are replaced.
     pub(super) names: Vec<u64>,
-    /// What was passed over.
+    /// The skipped entries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<SkippedEntries>,
 }
@@ -221,7 +221,7 @@ pub struct LayerLimits {
     pub headers: u64,
     /// Bytes of names and observations that are kept, estimated.
     pub kept: usize,
-    /// Entries whose name is remembered as a number of 8 bytes, so that they replace what lies below.
+    /// Entries whose name is remembered as a number of 8 bytes, so that they replace those of lower layers.
     pub names: usize,
     /// Bytes of one text that are kept at most; larger wishes are cut down to it.
     pub text: usize,

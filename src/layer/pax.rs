@@ -29,9 +29,9 @@ pub(super) struct PaxRecords {
     pub(super) sparse_name: Option<ExtendedName>,
     /// Its size with all empty parts.
     pub(super) sparse_size: Option<u64>,
-    /// Where its parts lie.
+    /// The offsets and lengths of its parts.
     pub(super) sparse_map: Option<Vec<u8>>,
-    /// Whether the payload begins with that.
+    /// Whether the payload begins with that map.
     pub(super) sparse_ahead: bool,
 }
 

@@ -64,7 +64,7 @@ impl Note {
         Self { line, kind: NoteKind::Unread { name: name.to_owned() } }
     }
 
-    /// Parses the line that a saved report holds.
+    /// Parses a line of a saved report.
     fn parse(line: String) -> Self {
         let name = if line.starts_with(COMMAND_INSTALLS) {
             Some(UNNAMED_WORDS)

@@ -20,7 +20,7 @@ pub struct FailureExplanation {
     /// What is wrong, with the values of the image and the host.
     pub title: String,
     /// The rule of CUDA or of the container toolkit behind it, with the threshold.
-    pub cause: Option<String>,
+    pub cause_text: Option<String>,
     /// The error that the program or the container runtime prints.
     pub symptom: Option<String>,
     /// What fixes it on this host; none if only general advice is known.
@@ -107,7 +107,7 @@ pub fn explain_failures(all: &[(Replay<'_>, ReplayFailure)]) -> FailureExplanati
     let title = if alike { Some(first) } else { general.first() };
     FailureExplanation {
         title: title.map(|failure| failure.title.clone()).unwrap_or_default(),
-        cause: common(|failure| &failure.cause),
+        cause_text: common(|failure| &failure.cause_text),
         symptom: common(|failure| &failure.symptom),
         help: common(|failure| &failure.help),
     }
@@ -137,7 +137,7 @@ pub fn general_failure_message(replay: Replay<'_>, failure: ReplayFailure) -> St
 fn explain_with_names(replay: Replay<'_>, failure: ReplayFailure, named: &HostNames) -> FailureExplanation {
     FailureExplanation {
         title: failure_title_with_values(replay, failure, named),
-        cause: rule_with_names(replay, failure, named),
+        cause_text: rule_with_names(replay, failure, named),
         symptom: failure_symptom(replay, failure),
         help: help_with_names(replay, failure, named),
     }

@@ -316,7 +316,7 @@ fn missing_device_fact(replay: Replay<'_>) -> Option<MissingFact> {
 /// Returns what has to be known about a GPU that `CUDA_VISIBLE_DEVICES` lists.
 fn missing_visible_device_fact(name: &str) -> MissingFact {
     let (name, variable) = (name.to_owned(), CUDA_VISIBLE_DEVICES.to_owned());
-    // What is no identifier is read as a number, whatever stands behind it.
+    // A word that is no identifier is read as a number, with any suffix.
     if name.trim_start_matches('+').starts_with(|sign: char| sign.is_ascii_digit()) {
         MissingFact { key: PoolField::Gpu.name().to_owned(), cause: Cause::VisibleGpu { name, variable } }
     } else {

@@ -302,7 +302,7 @@ fn merge_results(fate: StartupResult, tried: &[HostOutcome<'_>]) -> StartupResul
 /// Returns the open pool fields that decide the result, one if it suffices, and whether the build decides it.
 fn deciding_open_fields(tried: &[HostOutcome<'_>]) -> (Vec<PoolField>, bool) {
     let open: BTreeSet<PoolField> = tried.iter().flat_map(|one| one.host.assumed.iter().copied()).collect();
-    let build = |one: &HostOutcome<'_>| one.image.build.clone().unwrap_or_default();
+    let build = |one: &HostOutcome<'_>| one.image.build.as_ref().map(ToString::to_string).unwrap_or_default();
     let several_builds = tried.iter().any(|one| one.image.build.is_some());
     if several_builds && is_decided_by(tried, build) {
         return (Vec::new(), true);

@@ -40,7 +40,7 @@ type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
 #[derive(Clone, Debug)]
 struct ReplayPart {
     steps: Vec<StepRecord>,
-    fate: StartupResultBuilder,
+    startup_result: StartupResultBuilder,
 }
 
 impl ReplayPart {
@@ -48,33 +48,33 @@ impl ReplayPart {
     fn run<R: StepRecorder + Default + Into<Vec<StepRecord>>, T>(
         take: impl FnOnce(&mut StartupResultBuilder, &mut R) -> T,
     ) -> (Self, T) {
-        let (mut fate, mut record) = (StartupResult::builder(), R::default());
-        let end = take(&mut fate, &mut record);
-        (Self { steps: record.into(), fate }, end)
+        let (mut startup_result, mut record) = (StartupResult::builder(), R::default());
+        let end = take(&mut startup_result, &mut record);
+        (Self { steps: record.into(), startup_result }, end)
     }
 
     /// Replays the steps up to the libcuda that a program loads; also returns it, or `None` if an earlier step
     /// decides.
     fn until_libcuda(one: Replay<'_>, whole: bool) -> (Self, Option<LoadedLibcuda<'_>>) {
         if whole {
-            Self::run::<FullRecorder, _>(|fate, record| replay_until_libcuda(one, fate, record))
+            Self::run::<FullRecorder, _>(|result, record| replay_until_libcuda(one, result, record))
         } else {
-            Self::run::<FirstFailureRecorder, _>(|fate, record| replay_until_libcuda(one, fate, record))
+            Self::run::<FirstFailureRecorder, _>(|result, record| replay_until_libcuda(one, result, record))
         }
     }
 
     /// Replays the steps after libcuda is loaded.
     fn after_libcuda(one: Replay<'_>, loaded: &LoadedLibcuda<'_>, whole: bool) -> Self {
         if whole {
-            Self::run::<FullRecorder, _>(|fate, record| replay_after_libcuda(one, loaded, fate, record)).0
+            Self::run::<FullRecorder, _>(|result, record| replay_after_libcuda(one, loaded, result, record)).0
         } else {
-            Self::run::<FirstFailureRecorder, _>(|fate, record| replay_after_libcuda(one, loaded, fate, record)).0
+            Self::run::<FirstFailureRecorder, _>(|result, record| replay_after_libcuda(one, loaded, result, record)).0
         }
     }
 
     /// Replays the step for libraries that the program opens while it runs.
     fn late_library_loads(one: Replay<'_>) -> Self {
-        Self::run::<FullRecorder, _>(|fate, record| replay_late_library_loads(one, fate, record)).0
+        Self::run::<FullRecorder, _>(|result, record| replay_late_library_loads(one, result, record)).0
     }
 }
 
@@ -105,14 +105,16 @@ pub(super) struct ReplayEnd {
 impl ReplayEnd {
     /// Combines the outcomes of the parts.
     fn from_parts(parts: [Option<Arc<ReplayPart>>; 3]) -> Self {
-        let fate =
-            parts.iter().flatten().fold(StartupResult::builder(), |fate, part| fate.followed_by(part.fate)).build();
-        Self { fate, parts }
+        let combined = parts
+            .iter()
+            .flatten()
+            .fold(StartupResult::builder(), |result, part| result.followed_by(part.startup_result));
+        Self { fate: combined.build(), parts }
     }
 
     /// Combines the parts, with the last one only if it is wanted.
     fn join_parts(before: Arc<ReplayPart>, behind: Arc<ReplayPart>, later: Arc<ReplayPart>, whole: bool) -> Self {
-        let needs_later = whole || !before.fate.followed_by(behind.fate).is_decided();
+        let needs_later = whole || !before.startup_result.followed_by(behind.startup_result).is_decided();
         Self::from_parts([Some(before), Some(behind), needs_later.then_some(later)])
     }
 

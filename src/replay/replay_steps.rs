@@ -12,38 +12,38 @@ use crate::replay::{
 /// The first certain stop decides. Later steps are only replayed if the recorder keeps them.
 pub fn replay<R: StepRecorder>(replay: Replay<'_>, record: &mut R) -> StartupResult {
     let replay = replay.with_host(platform::host_in_selected_mode(replay.image, replay.host));
-    let mut fate = StartupResult::builder();
-    if let Some(loaded) = replay_until_libcuda(replay, &mut fate, record) {
-        replay_after_libcuda(replay, &loaded, &mut fate, record);
-        if R::ALL_STEPS || !fate.is_decided() {
-            replay_late_library_loads(replay, &mut fate, record);
+    let mut startup_result = StartupResult::builder();
+    if let Some(loaded) = replay_until_libcuda(replay, &mut startup_result, record) {
+        replay_after_libcuda(replay, &loaded, &mut startup_result, record);
+        if R::ALL_STEPS || !startup_result.is_decided() {
+            replay_late_library_loads(replay, &mut startup_result, record);
         }
     }
-    fate.build()
+    startup_result.build()
 }
 
 /// Records a step; returns whether no later step can change the outcome and none is requested.
 fn record_step<R: StepRecorder>(
     replay: Replay<'_>,
     step: StepRecord,
-    fate: &mut StartupResultBuilder,
+    startup_result: &mut StartupResultBuilder,
     record: &mut R,
 ) -> bool {
     let step = cuda_callers::adjust_for_cuda_callers(replay, step);
-    fate.add_step(&step);
+    startup_result.add_step(&step);
     record.record(step);
-    !R::ALL_STEPS && fate.is_decided()
+    !R::ALL_STEPS && startup_result.is_decided()
 }
 
 /// Replays the steps up to the libcuda that a program loads; returns `None` if they already decide. Of the GPU, only
 /// properties that hosts with the same `alike` number share may be read here.
 pub(super) fn replay_until_libcuda<'a, R: StepRecorder>(
     replay: Replay<'a>,
-    fate: &mut StartupResultBuilder,
+    startup_result: &mut StartupResultBuilder,
     record: &mut R,
 ) -> Option<LoadedLibcuda<'a>> {
     let replay = replay.with_granted_devices();
-    let mut done = |step| record_step(replay, step, fate, record);
+    let mut done = |step| record_step(replay, step, startup_result, record);
     let decided = done(platform::platform_step(replay))
         || done(platform::unknown_for_newer_toolkit(replay, platform::mode_step(replay)))
         || done(platform::unknown_for_newer_toolkit(replay, device::devices_step(replay)))
@@ -64,10 +64,10 @@ pub(super) fn replay_until_libcuda<'a, R: StepRecorder>(
 pub(super) fn replay_after_libcuda<R: StepRecorder>(
     replay: Replay<'_>,
     loaded: &LoadedLibcuda<'_>,
-    fate: &mut StartupResultBuilder,
+    startup_result: &mut StartupResultBuilder,
     record: &mut R,
 ) {
-    let mut done = |step| record_step(replay, step, fate, record);
+    let mut done = |step| record_step(replay, step, startup_result, record);
     let _ = done(user_mode::user_mode_step(replay, loaded))
         || done(user_mode::gpu_known_step(replay, loaded))
         || done(runtime::build_step(replay))
@@ -78,8 +78,8 @@ pub(super) fn replay_after_libcuda<R: StepRecorder>(
 /// Replays the step for libraries that the program opens while it runs.
 pub(super) fn replay_late_library_loads<R: StepRecorder>(
     replay: Replay<'_>,
-    fate: &mut StartupResultBuilder,
+    startup_result: &mut StartupResultBuilder,
     record: &mut R,
 ) {
-    record_step(replay, libraries::opened_later_step(replay), fate, record);
+    record_step(replay, libraries::opened_later_step(replay), startup_result, record);
 }

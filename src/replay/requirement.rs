@@ -221,7 +221,7 @@ pub(super) fn check_requirements(replay: Replay<'_>) -> RequirementCheck {
     check_for_possible_cudas(replay, &seen)
 }
 
-/// Returns the CUDA minor versions that the host's driver may support, if its branch lies between two known ones.
+/// Returns the CUDA minor versions that the host's driver may support, if its branch is between two known ones.
 fn possible_driver_cudas(replay: Replay<'_>) -> impl Iterator<Item = HostValue> {
     let around = surrounding_branches(replay, &LoadedLibcuda::from_host(replay));
     let minors = around.map(|[below, above]| replay.knowledge.cuda_minors(below.cuda, above.cuda));

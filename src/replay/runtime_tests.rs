@@ -132,7 +132,7 @@ fn declared_cuda_version_decides_without_a_driver_version() {
         ("12.4", "12.4", Some(true)),
         ("12.4", "11.8", Some(false)),
         ("10.2", "10.1", Some(false)),
-        // The first release of a branch may lie below the floor.
+        // The first release of a branch may be below the floor.
         ("11.4", "11.0", None),
         ("11.4", "11.1", Some(true)),
         ("99.0", "13.0", None),

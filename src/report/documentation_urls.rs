@@ -4,7 +4,7 @@ use crate::rules::RuleBook;
 
 /// Base URL of the published documentation; every link to a page begins with it.
 ///
-/// The documentation is not published yet: `.example` is reserved, so nobody owns the address.
+/// The documentation is not published yet: `.example` is reserved, so the address has no owner.
 pub const DOCS_URL: &str = "https://imagelint.example";
 
 /// Returns the URL of a rule's page; `None` for a rule that is not built in.

@@ -22,7 +22,7 @@ pub struct FindingGroup<'a> {
     pub fixes: Vec<String>,
 }
 
-/// Returns every fault, errors first, except findings about unknown verdicts.
+/// Returns the findings of a report in groups, errors first, without findings about unknown verdicts.
 pub fn group_findings(report: &Report) -> Vec<FindingGroup<'_>> {
     let mut groups: Vec<FindingGroup<'_>> = Vec::new();
     let mut known = BTreeMap::new();
@@ -161,8 +161,8 @@ fn cause_group(cause: UnknownCause<'_>, all: usize) -> Option<FindingGroup<'_>> 
 
 /// Returns a hint at the command that reads several unread base images; `None` if at most one is unread.
 pub fn lock_hint(causes: &[FindingGroup<'_>]) -> Option<String> {
-    let unread = |group: &&FindingGroup<'_>| group.first.help.as_ref().is_some_and(|help| help.contains("--pull"));
-    let unread: usize = causes.iter().filter(unread).map(|group| group.images.len()).sum();
+    let unread = causes.iter().filter(|group| group.first.base_not_read);
+    let unread: usize = unread.map(|group| group.images.len()).sum();
     (unread > 1)
         .then(|| format!("{} were not read; run `imagelint lock .`", pluralize(unread, "base image or configuration")))
         .map(|line| line.replace("base image or configurations", "base images or configurations"))

@@ -248,6 +248,7 @@ mod tests {
             also_unknown: Vec::new(),
             symptom: None,
             fixes: Vec::new(),
+            base_not_read: false,
         }
     }
 

@@ -95,7 +95,7 @@ mod tests {
             assert_eq!(serde_json::from_str::<Value>(&formatted).ok().as_ref(), Some(&value), "{formatted}");
             let one_line = formatted.contains(r#"{"a":[1,{"b":[]}],"c":{},"d":"x\n"}"#);
             assert_eq!(one_line, lists + 2 >= INLINE_DEPTH, "{lists}: {formatted}");
-            // Nothing of it lies as deep as that.
+            // No value is nested that deeply.
             assert_eq!(formatted == pretty, lists + 4 < INLINE_DEPTH, "{lists}: {formatted}");
         }
         for value in

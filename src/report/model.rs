@@ -109,8 +109,8 @@ pub struct Subject {
     pub gpu_content: bool,
     /// What imagelint inspected.
     pub inspected: Inspected,
-    /// Where changes were sought and none makes it start on all its pools: which pools want different images, and the
-    /// smallest way to part them. Where changes are asked for, `inspected` notes it as well.
+    /// If no change makes the subject start on all its pools: the pools that require different images, and the smallest
+    /// split of the pools. If changes were requested, `inspected` contains it as well.
     #[serde(skip)]
     pub split: Option<String>,
     /// Its frameworks and its CUDA in a few words.
@@ -288,6 +288,9 @@ pub struct Finding {
     /// Changes that fix it, the smallest first.
     #[serde(default)]
     pub fixes: Vec<Fix>,
+    /// Whether the verdict is unknown because a base image or its configuration was not read.
+    #[serde(skip)]
+    pub base_not_read: bool,
 }
 
 /// A change that was applied and checked on every pool.
@@ -501,16 +504,16 @@ pub struct Observed {
     /// What was left out before any stage was looked at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
-    /// What it asks of the nodes that it runs on, where a cluster says it.
+    /// The node requirements of the workload, if a cluster declares them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodeRequirements>,
-    /// How it comes to its GPUs, where a cluster or a compose file says it.
+    /// The GPU request of the workload, if a cluster or a compose file declares one.
     #[serde(default, skip_serializing_if = "Start::is_unknown")]
     pub start: Start,
-    /// Where a list or a manifest names it.
+    /// The location of its name in a list or a manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub named_at: Option<Location>,
-    /// The sum of `facts` as they were written: nobody judges them, and whether they were changed can be told.
+    /// The checksum of `facts` as written, which detects edits; the facts themselves are not evaluated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<String>,
     /// What was seen for each platform; an empty name stands for all.

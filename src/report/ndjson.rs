@@ -58,7 +58,7 @@ impl SubjectCounts {
         }
     }
 
-    /// Returns the last line of a report; `report` itself needs no subjects.
+    /// Converts the counts into the summary, which is the last line of a report; the subjects of `report` are not used.
     pub fn into_summary(self, report: &Report) -> Summary<'_> {
         Summary {
             schema_version: report.schema_version,

@@ -11,11 +11,11 @@ use crate::text::source::SourceText;
 /// The one location at which a finding is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrimaryLocation<'a> {
-    /// File; the name of the subject where no place lies in a file.
+    /// The file; the name of the subject if no location is in a file.
     pub path: &'a str,
-    /// Place in it.
+    /// The region in the file.
     pub region: Option<Region>,
-    /// Whether it lies in the fleet file, which does not describe the image.
+    /// Whether it is in the fleet file, which does not describe the image.
     in_fleet_file: bool,
     /// Which of the finding's places it is.
     at: Option<usize>,

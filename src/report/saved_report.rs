@@ -132,7 +132,7 @@ mod tests {
         let text = r#" {"schema_version":1,"tool":7,"subjects":[{"name":"a","kind":"image","verdicts":{"x":[1]}}],"errors":[]}"#;
         let again = read_text(text).expect("a report");
         assert_eq!((again.subjects[0].name.as_str(), again.subjects[0].observed.platforms.len()), ("a", 0));
-        // The version may stand behind.
+        // The version may be the last key.
         assert!(read_text(r#"{"subjects":[],"errors":[],"schema_version":1}"#).is_ok());
     }
 

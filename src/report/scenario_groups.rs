@@ -6,9 +6,9 @@ use crate::report::model::{Scenario, Step, When};
 /// Hosts with the same result and the same steps.
 #[derive(Clone, Debug)]
 pub struct ScenarioGroup<'a> {
-    /// The scenario that stands for all.
+    /// The scenario that represents the group.
     pub first: &'a Scenario,
-    /// The hosts in words, one line each; empty where nothing tells them apart.
+    /// The descriptions of the hosts, one line each; empty if they do not differ.
     pub hosts: Vec<String>,
 }
 

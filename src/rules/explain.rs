@@ -20,7 +20,7 @@ pub struct PageMatch<'a> {
     /// The page.
     pub page: &'a RulePage,
     /// The reason for the match, in one line: `error 804 (cudaError…): forward compatibility …`.
-    pub why: String,
+    pub match_text: String,
     /// The kind of the match.
     pub by: MatchKind,
 }
@@ -39,7 +39,7 @@ pub enum MatchKind {
 /// A page that may match a text: its name, the reason, and a weight; the heaviest candidate comes first.
 pub(super) struct PageCandidate<'a> {
     pub(super) rule: &'a str,
-    pub(super) why: String,
+    pub(super) match_text: String,
     pub(super) weight: usize,
 }
 
@@ -47,7 +47,11 @@ pub(super) struct PageCandidate<'a> {
 pub fn explain_text<'a>(text: &str, book: &'a RuleBook, knowledge: Knowledge) -> Vec<PageMatch<'a>> {
     let text = truncate_text(text);
     if let Some(page) = page_by_name(text, book) {
-        return vec![PageMatch { page, why: format!("`{}` is a rule of imagelint.", page.name), by: MatchKind::Name }];
+        return vec![PageMatch {
+            page,
+            match_text: format!("`{}` is a rule of imagelint.", page.name),
+            by: MatchKind::Name,
+        }];
     }
     let lower = text.to_lowercase();
     let mut fits = verdict_pages(&lower, knowledge);
@@ -82,7 +86,7 @@ pub fn explain_text<'a>(text: &str, book: &'a RuleBook, knowledge: Knowledge) ->
     for fit in fits {
         let known = found.iter().any(|one| one.page.name == fit.rule);
         if let Some(page) = book.get(fit.rule).filter(|_| !known) {
-            found.push(PageMatch { page, why: fit.why, by });
+            found.push(PageMatch { page, match_text: fit.match_text, by });
         }
     }
     found
@@ -190,7 +194,7 @@ fn verdict_pages(lower: &str, knowledge: Knowledge) -> Vec<PageCandidate<'static
     let Some(row) = find_verdict_term(lower, knowledge) else { return Vec::new() };
     let fit = |(at, rule): (usize, &&'static str)| PageCandidate {
         rule,
-        why: explain_report_term(lower, row),
+        match_text: explain_report_term(lower, row),
         weight: 1_000 - at,
     };
     row.rules.iter().enumerate().map(fit).collect()
@@ -309,7 +313,7 @@ fn pages_of_errors(line: &SearchText<'_>, knowledge: Knowledge) -> Vec<PageCandi
     for row in knowledge.errors() {
         let Some(weight) = error_weight(row, line) else { continue };
         for (at, rule) in row.rules.iter().copied().enumerate() {
-            fits.push(PageCandidate { rule, why: describe_error(row), weight: weight - at });
+            fits.push(PageCandidate { rule, match_text: describe_error(row), weight: weight - at });
         }
     }
     fits
@@ -402,7 +406,7 @@ fn pages_of_log_messages(line: &SearchText<'_>, knowledge: Knowledge) -> Vec<Pag
         }
         let weight = message_weight(row);
         for (at, rule) in row.rules.iter().copied().enumerate() {
-            fits.push(PageCandidate { rule, why: describe_log_message(row), weight: weight - at });
+            fits.push(PageCandidate { rule, match_text: describe_log_message(row), weight: weight - at });
         }
     }
     fits
@@ -438,7 +442,7 @@ fn pages_of_quoted_lines<'a>(text: &SearchText<'_>, book: &'a RuleBook) -> Vec<P
         let Some(line) = quoted.max_by_key(|line| line.len()) else { continue };
         let startup = matches!(page.kind, PageKind::Startup(_));
         let weight = line.len().min(MAX_QUOTE_WEIGHT) + if startup { MAX_QUOTE_WEIGHT } else { 0 };
-        fits.push(PageCandidate { rule: &page.name, why: describe_quoted_line(line), weight });
+        fits.push(PageCandidate { rule: &page.name, match_text: describe_quoted_line(line), weight });
     }
     fits
 }
@@ -527,7 +531,11 @@ fn find_partial_matches<'a>(lower: &str, book: &'a RuleBook, knowledge: Knowledg
         };
         let bonus = if row.rules.first().iter().any(quotes) { QUOTED_ERROR_BONUS } else { 0 };
         for (at, rule) in row.rules.iter().enumerate() {
-            fits.push(PageCandidate { rule, why: describe_error(row), weight: 2 * share + bonus + 1 - at.min(1) });
+            fits.push(PageCandidate {
+                rule,
+                match_text: describe_error(row),
+                weight: 2 * share + bonus + 1 - at.min(1),
+            });
         }
         first.extend(row.rules.first());
         largest = largest.max(share);
@@ -536,7 +544,7 @@ fn find_partial_matches<'a>(lower: &str, book: &'a RuleBook, knowledge: Knowledg
         let Some(share) = message_share(&query, row.says) else { continue };
         fits.extend(row.rules.iter().map(|rule| PageCandidate {
             rule,
-            why: describe_log_message(row),
+            match_text: describe_log_message(row),
             weight: 2 * share,
         }));
         first.extend(row.rules.first().and_then(|rule| book.get(rule)).map(|page| page.name.as_str()));
@@ -546,7 +554,7 @@ fn find_partial_matches<'a>(lower: &str, book: &'a RuleBook, knowledge: Knowledg
     for page in book.pages() {
         let lines = quoted_lines(&page.sections.wrong).filter_map(|line| Some((message_share(&query, &[line])?, line)));
         if let Some((share, line)) = lines.max_by_key(|(share, _)| *share) {
-            fits.push(PageCandidate { rule: &page.name, why: describe_quoted_line(line), weight: share });
+            fits.push(PageCandidate { rule: &page.name, match_text: describe_quoted_line(line), weight: share });
             // Practice pages quote the messages of the tables too.
             if !in_tables {
                 first.insert(&page.name);
@@ -569,13 +577,17 @@ fn pages_by_prefix<'a>(lower: &str, book: &'a RuleBook, knowledge: Knowledge) ->
     if lower.len() >= MIN_NAME_PREFIX && !lower.contains(char::is_whitespace) {
         for page in book.pages().filter(|page| page.name.starts_with(lower)) {
             let why = format!("`{}` is a rule of imagelint.", page.name);
-            fits.push(PageCandidate { rule: &page.name, why, weight: 1 });
+            fits.push(PageCandidate { rule: &page.name, match_text: why, weight: 1 });
         }
     }
     if lower.len() >= MIN_ERROR_PREFIX && lower.starts_with("cuda") {
         let begins = |name: &str| name.to_lowercase().starts_with(lower);
         for row in knowledge.errors().iter().filter(|row| error_names(row).any(begins)) {
-            fits.extend(row.rules.iter().map(|rule| PageCandidate { rule, why: describe_error(row), weight: 1 }));
+            fits.extend(row.rules.iter().map(|rule| PageCandidate {
+                rule,
+                match_text: describe_error(row),
+                weight: 1,
+            }));
         }
     }
     fits

@@ -162,7 +162,7 @@ fn every_page_that_the_tables_name_is_there() {
 fn most_likely_error_is_listed_first_with_all_messages() {
     let of = |text: &str| {
         let found = explain_text(text, RuleBook::built_in(), Knowledge::built_in());
-        found.first().map(|one| (one.page.name.clone(), one.why.clone(), one.by))
+        found.first().map(|one| (one.page.name.clone(), one.match_text.clone(), one.by))
     };
     let (page, why, by) = of("kernel image").expect("a page");
     assert_eq!((page.as_str(), by), ("no-kernel-image", MatchKind::Whole));

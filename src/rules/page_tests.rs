@@ -161,7 +161,7 @@ fn a_built_in_page_has_every_section_and_a_failure_its_words() {
         let short = page.replace(&format!("## {section}\n\n{body}\n"), "");
         let error = own(&short).expect_err(section);
         assert!(error.message().contains(section), "{}", error.message());
-        // One from outside is taken, and it can be told what it lacks.
+        // A page from outside is accepted, and its missing sections are known.
         assert_eq!(parse_page(&short).expect("well formed").missing_sections().collect::<Vec<_>>(), [section]);
     }
     let startup = complete_page(Some("no-gpu"));

@@ -56,6 +56,33 @@ fn effect(script: &str) -> String {
 }
 
 #[test]
+fn a_program_copies_between_urls_and_files() {
+    for (script, expected) in [
+        ("gdown 1AbC", "download 1AbC into - by server"),
+        (
+            "gdown https://drive.google.com/uc?id=1AbC -O /models/a.pt",
+            "download https://drive.google.com/uc?id=1AbC as /models/a.pt",
+        ),
+        ("gdown --folder https://drive.google.com/drive/folders/1AbC", "unknown"),
+        ("gsutil -m cp gs://bucket/torch.whl /wheels/", "download gs://bucket/torch.whl into /wheels/"),
+        ("gsutil cp gs://bucket/torch.whl /wheels/t.whl", "download gs://bucket/torch.whl as /wheels/t.whl"),
+        ("gsutil cp gs://bucket/torch.whl /wheels", "unpack - into /wheels"),
+        ("gsutil -m cp -r gs://bucket/models /models", "unpack - into /models"),
+        ("gsutil cp a.txt gs://bucket/a.txt", "nothing"),
+        ("gsutil cp a.txt b.txt", "Copy a.txt to b.txt"),
+        ("gsutil rsync gs://bucket/models /models", "unknown"),
+        ("gsutil", "unknown"),
+        ("aws s3 cp s3://bucket/a.whl . --region us-east-1", "download s3://bucket/a.whl into ."),
+        ("aws s3 cp --recursive s3://bucket/a /a", "unpack - into /a"),
+        ("aws s3 cp --dryrun s3://bucket/a.whl .", "nothing"),
+        ("aws --profile x s3 cp s3://bucket/a.whl b.whl", "download s3://bucket/a.whl as b.whl"),
+        ("aws s3 sync s3://bucket/a /a", "unknown"),
+    ] {
+        assert_eq!(effect(script), expected, "{script}");
+    }
+}
+
+#[test]
 fn effect_follows_the_options_of_each_program() {
     for (script, expected) in [
         ("cp a b", "Copy a to b"),

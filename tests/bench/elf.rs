@@ -14,7 +14,7 @@ use std::{env, fs, io};
 
 use imagelint::layer::elf::{ElfReader, ElfSummary};
 
-/// What a tar reader hands on at a time.
+/// The size of the blocks that a tar reader passes on.
 const PIECE: usize = 64 * 1024;
 /// The fastest of so many rounds counts.
 const ROUNDS: usize = 5;

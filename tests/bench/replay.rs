@@ -1,4 +1,4 @@
-//! How long the replay takes: 1,000 images on 200 hosts, beside a naive peer that knows less.
+//! How long the replay takes: 1,000 images on 200 hosts, compared with a simple replay of fewer rules.
 //!
 //! `cargo bench --bench replay` prints the figures; with `--test` it runs a tenth of them and is quick.
 

@@ -8,7 +8,7 @@ use crate::support::test_repository;
 
 /// Is refused on both pools.
 const REFUSED: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=\"cuda>=99.0\"\n";
-/// Cannot be told on either.
+/// Is unknown on both pools.
 const UNTOLD: &str = "FROM example.com/team/base:1\nRUN pip install torch\n";
 
 #[test]
@@ -488,7 +488,7 @@ fn unused_nearer_fleet_file_is_reported() {
     }
 }
 
-/// The exit code of a command of which nobody reads what it tells.
+/// The exit code of a command whose output is not read.
 fn unread(repository: &TestRepository, arguments: &[&str], error_stream: bool) -> Option<i32> {
     let mut command = std::process::Command::new(imagelint_program());
     command.current_dir(repository.path("")).args(arguments).env("IMAGELINT_FLEET", repository.path("fleet.toml"));

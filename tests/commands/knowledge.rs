@@ -295,7 +295,7 @@ fn own(row: &str) -> String {
     format!("source = \"a lab\"\nchecked = 2026-11-21\nhow = \"measured\"\n[[row]]\n{row}")
 }
 
-/// What is told of one pool, with the tables in `lab` or without.
+/// The verdicts of one pool, with or without the tables in `lab`.
 fn verdict_lines(repository: &TestRepository, dockerfile: &str, own: bool) -> String {
     repository.file("Dockerfile", dockerfile);
     let mut arguments = vec!["check", "--pool", "new", "Dockerfile"];

@@ -94,7 +94,7 @@ impl Editor {
         self.from.recv_timeout(PATIENCE).expect("a message from the program")
     }
 
-    /// The whole answer to a request; what is told meanwhile is dropped.
+    /// Sends a request and returns the whole answer; notifications before it are dropped.
     fn answer(&mut self, method: &str, params: &Value) -> Value {
         self.asked += 1;
         let id = self.asked;
@@ -128,8 +128,8 @@ impl Editor {
         self.tell("textDocument/didChange", &json!({ "textDocument": document, "contentChanges": changes }));
     }
 
-    /// What is told next of a file, at a version where it is open.
-    fn told(&mut self, name: &str, version: Option<i64>) -> Vec<Value> {
+    /// Returns the next published diagnostics of a file; of `version`, if it is open.
+    fn next_diagnostics(&mut self, name: &str, version: Option<i64>) -> Vec<Value> {
         let uri = self.uri(name);
         loop {
             let message = self.next();
@@ -192,13 +192,13 @@ impl Drop for Editor {
 }
 
 /// Line, column, severity and rule of each.
-fn brief(told: &[Value]) -> Vec<String> {
-    let one = |told: &Value| {
-        let start = &told["range"]["start"];
-        let code = told["code"].as_str().unwrap_or("-");
-        format!("{}:{} {} {code}", start["line"], start["character"], told["severity"])
+fn brief(diagnostics: &[Value]) -> Vec<String> {
+    let one = |diagnostic: &Value| {
+        let start = &diagnostic["range"]["start"];
+        let code = diagnostic["code"].as_str().unwrap_or("-");
+        format!("{}:{} {} {code}", start["line"], start["character"], diagnostic["severity"])
     };
-    told.iter().map(one).collect()
+    diagnostics.iter().map(one).collect()
 }
 
 fn whole(text: &str) -> Value {
@@ -214,18 +214,18 @@ fn an_editor_shows_the_findings_of_check() {
     let region = &finding["locations"][0]["region"];
     let mut editor = Editor::ready(&repository, &json!({}));
     editor.open("Dockerfile", REFUSED);
-    let told = editor.told("Dockerfile", Some(1));
-    assert_eq!(told.len(), report["subjects"][0]["findings"].as_array().expect("findings").len());
+    let diagnostics = editor.next_diagnostics("Dockerfile", Some(1));
+    assert_eq!(diagnostics.len(), report["subjects"][0]["findings"].as_array().expect("findings").len());
     let column = |key: &str| region[key].as_u64().expect("a column") - 1;
-    assert_eq!(told[0]["code"], finding["rule"]);
-    assert_eq!(told[0]["source"], "imagelint");
-    assert_eq!(told[0]["range"]["start"], json!({ "line": 1, "character": column("start_column") }));
-    assert_eq!(told[0]["range"]["end"], json!({ "line": 1, "character": column("end_column") }));
-    let message = told[0]["message"].as_str().expect("a message");
+    assert_eq!(diagnostics[0]["code"], finding["rule"]);
+    assert_eq!(diagnostics[0]["source"], "imagelint");
+    assert_eq!(diagnostics[0]["range"]["start"], json!({ "line": 1, "character": column("start_column") }));
+    assert_eq!(diagnostics[0]["range"]["end"], json!({ "line": 1, "character": column("end_column") }));
+    let message = diagnostics[0]["message"].as_str().expect("a message");
     assert!(message.starts_with(finding["message"].as_str().expect("a message")), "{message}");
     assert!(message.contains(finding["help"].as_str().expect("help")), "{message}");
     assert!(message.contains("(pool `old`)"), "{message}");
-    let other = &told[0]["relatedInformation"][0]["location"];
+    let other = &diagnostics[0]["relatedInformation"][0]["location"];
     assert_eq!(other["uri"], editor.uri("fleet.toml"));
     editor.end();
 }
@@ -235,13 +235,13 @@ fn unsaved_editor_text_is_checked() {
     let repository = TestRepository::new();
     let mut editor = Editor::ready(&repository, &json!({}));
     editor.open("Dockerfile", DOCKERFILE);
-    assert_eq!(brief(&editor.told("Dockerfile", Some(1))), Vec::<String>::new());
+    assert_eq!(brief(&editor.next_diagnostics("Dockerfile", Some(1))), Vec::<String>::new());
     // 12.4.1 becomes 12.9.1, on the first line.
     let range = json!({ "start": { "line": 0, "character": 20 }, "end": { "line": 0, "character": 21 } });
     editor.change("Dockerfile", 2, &json!([{ "range": range, "text": "9" }]));
-    assert_eq!(brief(&editor.told("Dockerfile", Some(2))), ["0:5 1 container-refused"]);
+    assert_eq!(brief(&editor.next_diagnostics("Dockerfile", Some(2))), ["0:5 1 container-refused"]);
     editor.change("Dockerfile", 3, &whole(DOCKERFILE));
-    assert_eq!(brief(&editor.told("Dockerfile", Some(3))), Vec::<String>::new());
+    assert_eq!(brief(&editor.next_diagnostics("Dockerfile", Some(3))), Vec::<String>::new());
     assert_eq!(std::fs::read_to_string(repository.path("Dockerfile")).expect("the file"), DOCKERFILE);
     editor.end();
 }
@@ -264,15 +264,15 @@ fn lsp_columns_use_the_negotiated_encoding() {
         editor.open("Dockerfile", text);
         let from = "RUN echo ; pip install ".len() + wide;
         assert!(
-            brief(&editor.told("Dockerfile", Some(1))).contains(&format!("1:{from} 1 no-kernel-image")),
+            brief(&editor.next_diagnostics("Dockerfile", Some(1))).contains(&format!("1:{from} 1 no-kernel-image")),
             "{agreed}"
         );
         // The version is replaced, behind the wide character as well.
         let (from, to) = (from + "torch==".len(), from + "torch==1.12.1".len());
         let range = json!({ "start": { "line": 1, "character": from }, "end": { "line": 1, "character": to } });
         editor.change("Dockerfile", 2, &json!([{ "range": range, "text": "2.4.0" }]));
-        let told = editor.told("Dockerfile", Some(2));
-        assert!(!brief(&told).iter().any(|one| one.ends_with("no-kernel-image")), "{agreed}: {told:?}");
+        let diagnostics = editor.next_diagnostics("Dockerfile", Some(2));
+        assert!(!brief(&diagnostics).iter().any(|one| one.ends_with("no-kernel-image")), "{agreed}: {diagnostics:?}");
         editor.end();
     }
 }
@@ -282,24 +282,24 @@ fn unsaved_fleet_text_is_used() {
     let repository = TestRepository::new();
     let mut editor = Editor::ready(&repository, &json!({}));
     editor.open("Dockerfile", REFUSED);
-    assert_eq!(brief(&editor.told("Dockerfile", Some(1))), ["1:5 1 container-refused"]);
+    assert_eq!(brief(&editor.next_diagnostics("Dockerfile", Some(1))), ["1:5 1 container-refused"]);
     editor.open("fleet.toml", FLEET);
     editor.change("fleet.toml", 2, &whole(&FLEET.replace("470.182.03", "580.65.06")));
     loop {
-        if editor.told("Dockerfile", Some(1)).is_empty() {
+        if editor.next_diagnostics("Dockerfile", Some(1)).is_empty() {
             break;
         }
     }
-    // A mistake is told at its place, and nothing is passed in silence.
+    // An error in the fleet file is reported at its location, and the Dockerfile is reported as not checked.
     editor.change("fleet.toml", 3, &whole(&FLEET.replace("A100", "A1000000")));
     let (mut fleet, mut dockerfile) = (Vec::new(), Vec::new());
     while fleet.is_empty() || dockerfile.is_empty() {
         let message = editor.next();
-        let told = message["params"]["diagnostics"].as_array().cloned().unwrap_or_default();
+        let diagnostics = message["params"]["diagnostics"].as_array().cloned().unwrap_or_default();
         if message["params"]["uri"] == editor.uri("fleet.toml").as_str() {
-            fleet = told;
+            fleet = diagnostics;
         } else {
-            dockerfile = told;
+            dockerfile = diagnostics;
         }
     }
     assert_eq!(brief(&fleet), ["2:6 1 -"]);
@@ -316,10 +316,10 @@ fn unsaved_requirements_file_is_checked_with_its_dockerfile() {
     repository.file("requirements.txt", "numpy\n");
     let mut editor = Editor::ready(&repository, &json!({}));
     editor.open("requirements.txt", "numpy\n");
-    assert_eq!(brief(&editor.told("requirements.txt", Some(1))), Vec::<String>::new());
+    assert_eq!(brief(&editor.next_diagnostics("requirements.txt", Some(1))), Vec::<String>::new());
     editor.change("requirements.txt", 2, &whole("# plain\ntorch==1.12.1\n"));
-    let told = editor.told("requirements.txt", Some(2));
-    assert!(brief(&told).contains(&"1:0 1 no-kernel-image".to_owned()), "{told:?}");
+    let diagnostics = editor.next_diagnostics("requirements.txt", Some(2));
+    assert!(brief(&diagnostics).contains(&"1:0 1 no-kernel-image".to_owned()), "{diagnostics:?}");
     let hover = editor.at("requirements.txt", 1, 3);
     let hover = editor.ask("textDocument/hover", &hover);
     let text = hover["contents"]["value"].as_str().expect("a text").to_owned();
@@ -327,9 +327,9 @@ fn unsaved_requirements_file_is_checked_with_its_dockerfile() {
     assert!(text.contains("torch 1.12.1") && text.contains("; native code sm_"), "{text}");
     let nothing = editor.at("requirements.txt", 0, 2);
     assert_eq!(editor.ask("textDocument/hover", &nothing), Value::Null);
-    // What was told because of a file goes with it.
+    // The diagnostics of a closed file are removed.
     editor.tell("textDocument/didClose", &json!({ "textDocument": { "uri": editor.uri("requirements.txt") } }));
-    assert_eq!(editor.told("requirements.txt", None), Vec::<Value>::new());
+    assert_eq!(editor.next_diagnostics("requirements.txt", None), Vec::<Value>::new());
     editor.end();
 }
 
@@ -360,8 +360,8 @@ fn fixes_and_ignores_are_offered_at_diagnostics() {
     let capabilities = json!({ "workspace": { "workspaceEdit": { "documentChanges": true } } });
     let mut editor = Editor::ready(&repository, &capabilities);
     editor.open("Dockerfile", REFUSED);
-    editor.told("Dockerfile", Some(1));
-    assert_eq!(editor.actions("Dockerfile", 2), Vec::<Value>::new(), "nothing is told there");
+    editor.next_diagnostics("Dockerfile", Some(1));
+    assert_eq!(editor.actions("Dockerfile", 2), Vec::<Value>::new(), "no diagnostic is there");
     let actions = editor.actions("Dockerfile", 1);
     let title = |action: &Value| action["title"].as_str().expect("a title").to_owned();
     let ignore = actions.iter().find(|action| title(action) == "Ignore container-refused here").expect("an ignore");
@@ -376,23 +376,23 @@ fn fixes_and_ignores_are_offered_at_diagnostics() {
     // What the edit makes of the text is judged to start.
     let edit = &cure["edit"]["documentChanges"][0]["edits"][0];
     editor.change("Dockerfile", 2, &json!([{ "range": edit["range"], "text": edit["newText"] }]));
-    assert_eq!(brief(&editor.told("Dockerfile", Some(2))), Vec::<String>::new());
+    assert_eq!(brief(&editor.next_diagnostics("Dockerfile", Some(2))), Vec::<String>::new());
     // Where lines end in two signs, so does the one that is put in.
     editor.change("Dockerfile", 2, &whole(&REFUSED.replace('\n', "\r\n")));
-    editor.told("Dockerfile", Some(2));
+    editor.next_diagnostics("Dockerfile", Some(2));
     let actions = editor.actions("Dockerfile", 1);
     let ignore = actions.iter().find(|action| title(action) == "Ignore container-refused here").expect("an ignore");
     let text = &ignore["edit"]["documentChanges"][0]["edits"][0]["newText"];
     assert_eq!(*text, "# imagelint: ignore[container-refused] \r\n");
-    // And so it is with the ignore, which stands behind the directive.
+    // With the ignore comment, which is above the instruction, there are none either.
     let text = REFUSED.replacen("FROM", "# imagelint: ignore[container-refused] \nFROM", 1);
     editor.change("Dockerfile", 3, &whole(&text));
-    assert_eq!(brief(&editor.told("Dockerfile", Some(3))), Vec::<String>::new());
+    assert_eq!(brief(&editor.next_diagnostics("Dockerfile", Some(3))), Vec::<String>::new());
     editor.end();
     // An editor that knows no versions gets none.
     let mut editor = Editor::ready(&repository, &json!({}));
     editor.open("Dockerfile", REFUSED);
-    editor.told("Dockerfile", Some(1));
+    editor.next_diagnostics("Dockerfile", Some(1));
     let uri = editor.uri("Dockerfile");
     assert!(editor.actions("Dockerfile", 1).iter().all(|action| action["edit"]["changes"][&uri].is_array()));
     editor.end();
@@ -448,18 +448,18 @@ fn invalid_messages_do_not_stop_the_server() {
     assert_eq!(editor.next()["error"]["code"], -32_700);
     editor.send(&json!([]));
     assert_eq!(editor.next()["error"]["code"], -32_600);
-    // A text of which a part was lost is told to be so, until it comes as a whole.
+    // A text with a lost change is reported as not checked, until the whole text is sent.
     editor.open("Dockerfile", REFUSED);
-    editor.told("Dockerfile", Some(1));
+    editor.next_diagnostics("Dockerfile", Some(1));
     let broken = json!({ "start": { "line": -1, "character": 0 }, "end": { "line": 0, "character": 0 } });
     editor.change("Dockerfile", 2, &json!([{ "range": broken, "text": "x" }]));
-    let told = editor.told("Dockerfile", None);
-    assert_eq!(brief(&told), ["0:0 1 -"]);
-    assert!(told[0]["message"].as_str().expect("a message").starts_with("not checked: "), "{told:?}");
+    let diagnostics = editor.next_diagnostics("Dockerfile", None);
+    assert_eq!(brief(&diagnostics), ["0:0 1 -"]);
+    assert!(diagnostics[0]["message"].as_str().expect("a message").starts_with("not checked: "), "{diagnostics:?}");
     editor.change("Dockerfile", 3, &whole(REFUSED));
-    assert_eq!(brief(&editor.told("Dockerfile", Some(3))), ["1:5 1 container-refused"]);
+    assert_eq!(brief(&editor.next_diagnostics("Dockerfile", Some(3))), ["1:5 1 container-refused"]);
     editor.change("Dockerfile", 4, &whole(&"#\n".repeat(3 << 20)));
-    assert_eq!(brief(&editor.told("Dockerfile", Some(4))), ["0:0 1 -"], "a text that is too long");
+    assert_eq!(brief(&editor.next_diagnostics("Dockerfile", Some(4))), ["0:0 1 -"], "a text that is too long");
     editor.raw(format!("Content-Length: {}\r\n\r\n", 40 << 20).as_bytes());
     editor.raw(&vec![b' '; 40 << 20]);
     assert_eq!(editor.ask("shutdown", &Value::Null), Value::Null, "after a message that is too long");
@@ -494,10 +494,14 @@ fn neovim_shows_diagnostics_and_applies_code_actions() {
     let seen: Vec<Value> = out.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let [first, hover, fixed, ignored] = seen.as_slice() else { panic!("{out}") };
     assert_eq!(first["diagnostics"].as_array().map(Vec::len), Some(1), "{first}");
-    let told = &first["diagnostics"][0];
-    assert_eq!((&told["lnum"], &told["col"], &told["severity"]), (&json!(1), &json!(5), &json!(1)), "{told}");
-    assert_eq!(told["source"], "imagelint");
-    let message = told["message"].as_str().expect("a message");
+    let diagnostic = &first["diagnostics"][0];
+    assert_eq!(
+        (&diagnostic["lnum"], &diagnostic["col"], &diagnostic["severity"]),
+        (&json!(1), &json!(5), &json!(1)),
+        "{diagnostic}"
+    );
+    assert_eq!(diagnostic["source"], "imagelint");
+    let message = diagnostic["message"].as_str().expect("a message");
     assert!(message.contains("unsatisfied condition: cuda>=12.9"), "{message}");
     assert!(hover.to_string().contains("starts on 1 of 2 pools"), "{hover}");
     assert_eq!(fixed["diagnostics"], json!([]), "{fixed}");

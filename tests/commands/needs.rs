@@ -32,7 +32,7 @@ fn way<'r>(group: &'r Value, title: &str) -> &'r Value {
     group["ways"].as_array().expect("ways").iter().find(|way| way["title"] == title).expect("the way")
 }
 
-/// What is told of is the build for one platform: a machine of another does not run it, whatever its GPU.
+/// The report is about the build for one platform: machines of other platforms do not run it, with any GPU.
 #[test]
 fn a_build_for_one_platform_does_not_apply_to_pools_of_another() {
     let image = "base = \"python:3.10-slim\"\n[packages.pip]\ntorch = \"2.6.0\"\n";
@@ -64,7 +64,7 @@ fn smallest_driver_depends_on_the_launch_method() {
     let a100 = group(&report, "NVIDIA A100-SXM4-80GB");
     assert_eq!(a100["code"], "native");
     for (title, smallest, outcome) in [
-        // Without the check, minor version compatibility: the floor of CUDA 12, and below it in its branch nobody tells.
+        // Without the check, minor version compatibility: the floor of CUDA 12; lower releases are unknown.
         ("no container", "525.60.13", "undetermined"),
         ("CDI", "525.60.13", "undetermined"),
         ("nvidia runtime", "525.60.13", "undetermined"),
@@ -84,7 +84,7 @@ fn smallest_driver_depends_on_the_launch_method() {
         );
     }
     assert_eq!(way(a100, "no container")["smallest_driver"], "525.60.13");
-    // The requirement of the old branch counts for nobody: the runtime is too new for it.
+    // The requirement of the old branch has no effect: the runtime is too new for it.
     assert_eq!(way(group(&report, "Tesla T4"), "docker --gpus")["because"]["step"], "requirement");
 }
 
@@ -247,7 +247,7 @@ fn with_layout() -> TestRepository {
     repository
 }
 
-/// What `scan` takes for an image is one for these commands as well, and which platform is told of is said.
+/// An image for `scan` is one for these commands as well, and the output names the platform.
 #[test]
 fn a_bare_path_of_a_layout_is_an_image() {
     let repository = with_layout();
@@ -276,7 +276,7 @@ fn a_bare_path_of_a_layout_is_an_image() {
         assert!(out(&done).contains("12.4") || out(&done).contains("linux/"), "{}", out(&done));
     }
     for command in ["needs", "describe"] {
-        // Two images lie in it, and none of them is meant.
+        // The layout has two images, and none of them is selected.
         let done = repository.run(&[command, "./image"]);
         assert_eq!(code(&done), 2, "{}", err(&done));
         let done = repository.run(&[command, "./nowhere:many"]);
@@ -299,7 +299,7 @@ fn archive_is_recognized_by_content_not_by_name() {
     assert!(err(&bare).contains("many"), "an archive of two images is read as one: {}", err(&bare));
 }
 
-/// Nothing is kept where nobody wants it, and else what the layers hold is.
+/// The contents of layers are cached, unless the cache is disabled.
 #[test]
 fn layers_are_cached_unless_disabled() {
     let repository = with_layout();
@@ -317,7 +317,7 @@ fn description_is_recognized_under_any_file_name() {
     let done = repository.run(&["needs", "mine.toml"]);
     assert!(code(&done) == 0 && out(&done).contains("sm_80"), "{}{}", out(&done), err(&done));
     assert!(out(&repository.run(&["describe", "mine.toml"])).contains("cuda_runtime = \"12.4\""));
-    // What is no description is told as a bad one, and a text without a stage is not passed over in silence.
+    // Another TOML file is reported as an invalid description, and a text without a stage is not skipped silently.
     repository.file("other.toml", "[[pool]]\nname = \"p\"\n");
     let done = repository.run(&["needs", "other.toml"]);
     assert!(code(&done) == 2 && err(&done).contains("pool"), "{}", err(&done));

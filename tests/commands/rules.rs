@@ -312,7 +312,7 @@ fn a_log_on_standard_input_is_explained_by_its_deciding_line() {
         assert!(out.starts_with(&format!("The log line that matches is `{wrong}`.\n")), "{out}");
         assert!(out.contains("CUDA error 209 (cudaErrorNoKernelImageForDevice): no kernel image"), "{out}");
     }
-    // A endless log is read to its end, and what lies in the middle is left out.
+    // A very long log is read to its end, and its middle is left out.
     let mut endless = "all is well here\n".repeat(3_000_000).into_bytes();
     endless.extend_from_slice(wrong.as_bytes());
     let (code, out) = explain(&[], endless);

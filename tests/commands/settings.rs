@@ -127,7 +127,7 @@ fn every_format_reports_an_unused_ignore() {
                 assert!(out(&done).contains("imagelint.toml"), "{format}: {}", out(&done));
             }
         }
-        // Without it nothing is told, and nothing failed.
+        // Without the setting there is no message and no failure.
         repository.file("imagelint.toml", "");
         for format in formats {
             let done = run(&repository, &["check", ".", "--fail-on", "warning", "--format", format]);
@@ -267,7 +267,7 @@ fn settings_cannot_name_paths_outside_the_repository_or_in_git() {
     assert_eq!(code(&done), 1, "{}", err(&done));
 }
 
-/// What has no end, or nobody writes to, is never opened where a repository names it; nor is what is too long.
+/// Endless files, pipes without a writer and files that are too long are never opened if a repository names them.
 #[test]
 fn special_files_are_refused_as_rule_pages_and_fleets() {
     let repository = repository();

@@ -70,7 +70,7 @@ fn a_newer_driver_repairs_and_an_older_driver_breaks() {
     for field in pool["fields"].as_array().expect("fields") {
         assert_eq!(field["location"].is_null(), field["key"] == "pool.driver", "{field}");
     }
-    // The older driver is too old for CUDA 12, and new enough for CUDA 11; no driver brings code for a GPU.
+    // The older driver is too old for CUDA 12, and new enough for CUDA 11; no driver adds code for a GPU.
     let report = what_if_report(&repository, &["--set", "a100.new.driver=470.182.03"]);
     let told = changed(&report);
     assert_eq!(told, ["cuda12.image.toml a100.new breaks", "hopper.image.toml a100.new otherwise"], "{report}");
@@ -270,7 +270,7 @@ fn image_with_a_pools_directive_moves_to_the_new_pool() {
     assert_eq!(other["drivers"].as_array().map(Vec::len), Some(2), "no such pool: it runs on all of them: {other}");
 }
 
-/// One of many images: what it is made with, asks for and brings.
+/// One of many images: its base, its requirements and its packages.
 fn mixed(at: usize) -> String {
     let pick = |list: &[&str], by: usize| list[(at / by) % list.len()].to_owned();
     let require = pick(
@@ -392,7 +392,7 @@ fn changed_verdict_has_the_sign_of_its_outcome() {
     }
 }
 
-/// What `check` says of a pool is said of it where it is new: why it cannot be told, and what was not seen.
+/// A new pool has the messages of `check`: the reasons of unknown verdicts, and the uninspected parts.
 #[test]
 fn a_new_pool_lists_unknown_verdicts_with_their_reasons() {
     let repository = repository();
@@ -434,7 +434,7 @@ fn a_new_pool_lists_unknown_verdicts_with_their_reasons() {
     ] {
         assert!(told.contains(line), "{line} is not in {told}");
     }
-    // Of what is told for certain there is no reason, and of what was seen nothing that was not.
+    // Certain verdicts have no reasons, and inspected images have no uninspected parts.
     let asked = ["fleet", "what-if", "seen.Dockerfile", "--add", &added];
     let ready = repository.json(&asked)["ready"][0].clone();
     for key in ["unseen", "open", "reasons", "missing", "fail"] {
@@ -467,7 +467,7 @@ fn working_driver_below_the_smallest_is_shown() {
         assert!(!older.is_empty() && older < smallest, "{told}");
         let words = format!("; some older drivers from {} also start them", told["older"].as_str().unwrap_or_default());
         assert!(text.contains(&words), "{text}");
-        // What is told starts.
+        // The reported driver starts the files.
         let (there, _) = on(told["older"].as_str().unwrap_or_default(), "new.Dockerfile");
         assert_eq!(there["enough"], true, "{there}");
     }
@@ -478,7 +478,7 @@ fn working_driver_below_the_smallest_is_shown() {
     }
 }
 
-/// Which files run on a pool is a value like any other: where none does, nothing is told of it.
+/// The files of a pool are a value like any other: a pool without files is not reported.
 #[test]
 fn what_if_skips_a_pool_of_other_files() {
     let repository = repository();

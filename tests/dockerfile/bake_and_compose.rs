@@ -514,7 +514,7 @@ fn nothing_outside_of_the_repository_is_read() {
 fn built_on(report: &serde_json::Value) -> String {
     let facts = report["subjects"][0]["facts"].as_array().expect("facts");
     let value = |key: &str| {
-        // What the build below says stands behind.
+        // The value of the inner build comes last.
         let mut known = facts.iter().filter(|fact| fact["key"] == key && fact["state"] == "known");
         let known = if key == "image.base" { known.next_back() } else { known.next() };
         known.map_or_else(|| "-".to_owned(), |fact| fact["value"].as_str().unwrap_or("?").to_owned())
@@ -871,7 +871,7 @@ fn target_used_only_as_a_parent_is_not_built() {
     assert_eq!(names(&format!("{app}target \"base\" {{ output = [\"type=docker\"] }}\n")), ["app", "base"]);
     // A variable may be a tag.
     assert_eq!(names(&format!("variable \"T\" {{}}\n{app}target \"base\" {{ tags = [T] }}\n")), ["app", "base"]);
-    // Without a group `default`, the target of this name is built beside those of other groups.
+    // Without a group `default`, the target of this name is built in addition to those of other groups.
     let ci = "group \"ci\" { targets = [\"b\"] }\ntarget \"default\" {}\ntarget \"b\" {}\ntarget \"c\" {}\n";
     assert_eq!(names(ci), ["b", "default"]);
     assert_eq!(names(&format!("group \"default\" {{ targets = [\"c\"] }}\n{ci}")), ["b", "c"]);

@@ -1,4 +1,4 @@
-//! What the base image brings survives the way through an image description.
+//! An image description keeps the contents of the base image.
 
 use pool_verdicts::{NEW_AND_OLD as FLEET, verdicts_by_pool};
 use test_repository::TestRepository;
@@ -64,7 +64,7 @@ fn unknown_tag_is_reported_with_its_reason() {
     }
 }
 
-/// What cannot be told stays so: a description never makes a certain end of an open one, nor the other way round.
+/// An unknown result stays unknown: a description never changes it into a certain one, or the other way round.
 #[test]
 fn a_description_keeps_unknown_values() {
     for (text, described, fate) in [
@@ -119,7 +119,7 @@ fn unknown_variable_does_not_make_a_known_base_unknown() {
     }
 }
 
-/// A digest is the name of one build: nobody is told to write it down again.
+/// A digest identifies one build, so no finding suggests to pin it again.
 #[test]
 fn pinned_packages_are_not_pinned_again() {
     let repository = TestRepository::empty();
@@ -143,7 +143,7 @@ fn pinned_packages_are_not_pinned_again() {
     );
 }
 
-/// What is not brought is told at the line that needs it, and at the base that lacks it.
+/// A missing library is reported at the line that needs it, and at the base that lacks it.
 #[test]
 fn missing_library_is_reported_at_the_install_line() {
     let repository = TestRepository::empty();
@@ -259,7 +259,7 @@ fn compat_package_version_of_a_base_depends_on_its_build_date() {
     }
 }
 
-/// A base that nobody has read may switch the requirements off; those whose recipes are known do not.
+/// An unread base may switch the requirements off; bases with known recipes do not.
 #[test]
 fn requirement_refuses_only_if_the_base_cannot_disable_it() {
     let fleet = "[[pool]]\nname = \"a100\"\ngpu = \"A100\"\ndriver = \"550.90.07\"\nplatform = \"linux/amd64\"\n\
@@ -325,7 +325,7 @@ fn second_compat_library_does_not_replace_the_one_of_the_base() {
     }
 }
 
-/// Files that COPY brings name directories for the loader as those that a command writes do.
+/// Copied files name directories for the loader, as files that a command writes do.
 #[test]
 fn a_copied_list_of_directories_is_read() {
     let conf = "/etc/ld.so.conf.d/00-cuda-compat.conf";
@@ -461,7 +461,7 @@ fn arm64_image_uses_gpu_code_of_the_arm64_wheel() {
         ("arm64", "T4", "onnxruntime-gpu==1.31.1", "no-kernel-image"),
         ("arm64", "GH200 480GB", "onnxruntime-gpu==1.31.1", "starts"),
         ("amd64", "A100", "onnxruntime-gpu==1.30.0", "starts"),
-        // The wheel for arm64 of this one was not read, and what nobody knows is no wall.
+        // The arm64 wheel of this release was not read, and unknown code does not fail.
         ("arm64", "T4", "onnxruntime-gpu==1.30.0", "starts"),
         ("arm64", "T4", "xgboost==3.4.1", "starts"),
         ("amd64", "T4", "xgboost==3.4.1", "starts"),

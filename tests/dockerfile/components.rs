@@ -10,7 +10,7 @@ use imagelint::text::source::{SourceText, Sources};
 
 use crate::support::test_repository::TestRepository;
 
-/// `name CUDA` of every component; `?` for what cannot be told, `none` for a build without CUDA.
+/// `name CUDA` of every component; `?` for an unknown one, `none` for a build without CUDA.
 fn components(run: &str, platform: &str) -> String {
     components_on("python:3.10-slim", run, platform)
 }

@@ -17,7 +17,7 @@ fn findings(report: &Value) -> Vec<String> {
     report["subjects"][0]["findings"].as_array().expect("findings").iter().map(tell).collect()
 }
 
-/// What is said of a text, beside what cannot be told of a base image that nobody knows.
+/// The findings for a text, without those about the unknown base image.
 fn of(text: &str) -> Vec<String> {
     let repository = TestRepository::new();
     repository.file("Dockerfile", text);
@@ -62,8 +62,8 @@ fn an_unterminated_heredoc_hides_no_stage() {
     assert_eq!(report["subjects"][0]["description"]["env"]["A"], "1");
 }
 
-/// What the builder refuses is told of a file that is named as of one that is come upon in the folder: as an error where
-/// it may hide what concerns a GPU, else as a warning.
+/// A syntax error is reported for a named file and for one found in the folder: as an error if it may hide a part that
+/// concerns a GPU, otherwise as a warning.
 #[test]
 fn syntax_error_without_gpu_content_is_a_warning() {
     for (text, place_of, rc) in [

@@ -346,7 +346,7 @@ fn requirements_file_is_checked_through_its_dockerfiles() {
         assert_eq!(found, expected, "{arguments:?}");
         assert_eq!(exit, 1, "torch does not run on the old pool: {arguments:?}");
     }
-    // What it reads is judged with it, in the context that brings it.
+    // Its files are checked with it, in its context.
     let report = repository.json(&["check", "a/setup.sh"]);
     let facts = report["subjects"][0]["facts"].as_array().expect("facts");
     assert!(facts.iter().any(|fact| fact["key"].as_str().is_some_and(|key| key.starts_with("package.torch"))));
@@ -488,7 +488,7 @@ fn source_code_named_like_a_dockerfile_is_skipped() {
     let named = repository.run(&["check", "dockerfile.py"]);
     assert_eq!(code(&named), 0, "{}", err(&named));
     assert!(out(&named).is_empty() && err(&named).contains("nothing to check"), "{}{}", out(&named), err(&named));
-    // What is no text at all is told of: as passed over in a folder, and as an error where it was named.
+    // A binary file is reported: as skipped in a folder, and as an error if it was named.
     let told = "Dockerfile.bin is skipped: it is a binary file, not a text file\n";
     assert_eq!(err(&repository.run(&["check", "."])).matches(told).count(), 1);
     let listed = out(&repository.run(&["check", "--show-files", "."]));
@@ -509,7 +509,7 @@ fn source_code_named_like_a_dockerfile_is_skipped() {
     // Other letters than ours are no such thing.
     fs::write(repository.path("Dockerfile.latin"), b"# caf\xe9\nFROM debian:12\n").expect("a file");
     assert_eq!(names(&repository.json(&["check", "Dockerfile.latin"])), ["Dockerfile.latin"]);
-    // A file that only its name speaks for is told of.
+    // A file that is a Dockerfile only by its name is reported.
     repository.file("Dockerfile", "import os\n");
     assert_eq!(names(&repository.json(&["check", "Dockerfile"])), ["Dockerfile"]);
 }

@@ -216,7 +216,7 @@ fn stages(count: usize) -> Dockerfile {
     Dockerfile::parse(&text)
 }
 
-/// As many as nobody has: a search through all of them for each would take minutes.
+/// More stages than any real file has: a search through all of them for each would take minutes.
 #[test]
 fn many_stages_take_no_longer_each() {
     let begun = Instant::now();

@@ -139,7 +139,7 @@ fn compiled_gpu_code_is_copied_with_its_build_or_install_directory() {
             "FROM b AS c\nCOPY --from=b /src/build /c\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY --from=c /c /d",
             1,
         ),
-        // What lies elsewhere stays there.
+        // Packages elsewhere are not copied.
         (installed, "COPY --from=b /opt /opt", 0),
         (installed, "COPY --from=b /outer /opt", 0),
         (in_tree, "COPY --from=b /etc/x /etc/x", 0),
@@ -229,7 +229,7 @@ fn gpu_base_name_with_a_template_marker_is_unknown() {
     ] {
         assert!(matches!(judged(from).0.as_str(), "" | "not-applicable"), "{from}");
     }
-    // Of a base that nobody knows it is not said that there is none.
+    // An unknown base is not reported as a missing one.
     let repository = TestRepository::new();
     repository.file("Dockerfile", "FROM python:{{version}}\nRUN pip install numpy\n");
     let said = out(&repository.run(&["check", "--show-files", "Dockerfile"]));

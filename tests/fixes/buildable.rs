@@ -1,5 +1,5 @@
-//! What is written still builds: a build lies in the indexes that have it, hashes are of one wheel, lists bound versions,
-//! and not every Python has a wheel of every release. What cannot be written so is told and left to who reads it.
+//! Written fixes still build: a build is in its own indexes, hashes are of one wheel, lists bound versions, and not
+//! every Python has a wheel of every release. Other fixes are reported as manual.
 
 use std::fs;
 
@@ -129,7 +129,7 @@ fn unverified_mirror_url_is_not_written() {
     assert!(title(build).contains("manual: no source shows that the address of that build exists"), "{build}");
 }
 
-/// What would not build is told and never written.
+/// A fix that would not build is reported and never written.
 #[test]
 fn unbuildable_fix_is_listed_and_not_written() {
     let from = "FROM python:3.11\n";

@@ -1,5 +1,5 @@
-//! What `imagelint recommend` prints is there: each wheel for the Python and the processor that it is put on, in releases that
-//! go with each other. What is compiled for one torch is told to start beside that one alone.
+//! `imagelint recommend` prints existing wheels: each for the Python and the processor of the image, in compatible
+//! releases. A package that is compiled for one torch starts only with that torch.
 
 use serde_json::Value;
 use test_repository::{TestRepository, code, err, out};
@@ -222,7 +222,7 @@ fn newer_release_with_unknown_libraries_states_the_reason() {
     assert_eq!(newer["lost_because"], "the libraries it requires are not in the compatibility database", "{report}");
 }
 
-/// The image brings vllm 0.8.5, whose wheel asks for torch 2.6.0.
+/// The image contains vllm 0.8.5, whose wheel requires torch 2.6.0.
 #[test]
 fn extension_compiled_for_one_torch_starts_only_with_that_torch() {
     let repository = with(&[("h100", "H100 SXM5 80GB", "570.86.15")]);

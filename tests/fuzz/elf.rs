@@ -50,7 +50,7 @@ fn mutated(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
         match random.below(6) {
             0 => bytes[at] = u8::try_from(random.below(256)).expect("a byte"),
             1 | 2 => {
-                // Fields lie at multiples of their length, most of them in the tables at both ends.
+                // Fields are at multiples of their length, most of them in the tables at both ends.
                 let width = [2, 4, 8][random.below(3)];
                 let at = [at, random.below(200), bytes.len() - 1 - random.below(bytes.len().min(600))][random.below(3)];
                 let at = at - at % width;

@@ -1,4 +1,4 @@
-//! `check --built`: what an image holds, told at the lines of the Dockerfile that it was built from.
+//! `check --built`: the contents of an image, reported at the lines of its Dockerfile.
 
 use elf::{Elf, container, sass};
 use image::{Image, Layer};
@@ -137,7 +137,7 @@ fn without_history_only_the_name_leads_to_the_line() {
     let report = check("FROM scratch\nCOPY --from=x / /\nRUN make\n", &squashed);
     let told = places(&report);
     assert!(!told.iter().any(|one| one.starts_with("Dockerfile")), "{told:?}");
-    // What the base brings is the base's, by the digests of its layers or where the history ends.
+    // Contents of the base belong to the base, by the digests of its layers or the end of its history.
     let report = check("FROM registry.local/team/torch:1\n", &built());
     assert!(places(&report).contains(&"Dockerfile:1".to_owned()), "{report:#}");
 }
@@ -169,7 +169,7 @@ fn a_history_entry_without_a_dockerfile_line_has_no_location() {
     let lines = |report: &Value| -> Vec<String> {
         places(report).into_iter().filter(|location| location.starts_with("Dockerfile")).collect()
     };
-    // A package that another RUN brought, and one that the line asks for in another version.
+    // A package that another RUN installed, and one that the line requests in another version.
     let without = DOCKERFILE.replace("RUN pip install \\\n    numpy torch", "RUN true");
     let with = |step: &str| {
         base(&[CUDA, REQUIRE, GPUS, "MODEL=small"])

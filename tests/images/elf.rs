@@ -306,7 +306,7 @@ fn compat_note_is_read_like_the_container_toolkit() {
     }
     // Of another type, it is no note.
     assert_eq!(seen(&Elf::default().with(".note.cuda.fwd_compatibility", 1, 4, sound.clone()).bytes()).note, None);
-    // Without sections nobody finds it, and nothing is missed.
+    // Without sections the note is not found, and nothing is reported as uninspected.
     let found = seen(&Elf { sections: false, ..Elf::default() }.noted(sound, 4).bytes());
     assert_eq!((found.note, found.not_inspected), (None, Vec::new()));
 }
@@ -457,7 +457,7 @@ fn excess_gpu_code_is_reported_and_memory_is_bounded() {
     let found = fed_whole(&Elf::default().registered(&[crowd]));
     assert_eq!(found.not_inspected, [UninspectedElfPart::TooMuchCode]);
     assert_eq!(found.code.first().map(|containers| containers.holds.sass.len()), Some(256));
-    // A stretch that may lie on both sides of a border has no place.
+    // A range that may be on both sides of a section boundary has no section.
     let file = Elf::default().registered(&alike[..3_000]).relocatable(&alike[..10]);
     let found = fed_whole(&file);
     assert!(!found.has_complete_code());

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::support::layer_build as build;
 use crate::support::program::imagelint_program;
 
-/// The most memory that a scan may have in use beside its own code: 20 MiB that every run needs, 16 for the layers of
+/// The most memory of a scan in addition to its own code: 20 MiB that every run needs, 16 for the layers of
 /// an image (`MAX_IMAGE_MEMORY`), 8 for the layer that is being read (`LayerLimits::kept`), and 8 for another one that
 /// is still being written to the cache. Measured in the worst case below: 38 to 50 MiB, by how the two overlap.
 const MOST_MEMORY: u64 = 56 << 20;
@@ -225,7 +225,7 @@ fn five_gigabytes_take_no_more_memory_than_five_megabytes() {
     assert!(inspected(&report).contains("layers 1 of 1, 5.3 GB"), "{}", inspected(&report));
 }
 
-/// What is told of layers for which there was no room.
+/// The message about layers that exceeded the limit.
 const FULL: &str = "the image has too many files";
 
 /// So many layers, each with a first name of its own.
@@ -367,7 +367,7 @@ fn report_larger_than_the_memory_limit_is_checked_again() {
     let again: Value = serde_json::from_slice(&output.stdout).expect("a report");
     assert_eq!(fates(&again), before);
     assert!(peak < MOST_MEMORY, "{peak} bytes");
-    // And one that is longer than any is an error, told before it is read.
+    // A report that is too long is an error before it is read.
     let file = fs::File::options().write(true).open(&path).expect("a file");
     file.set_len((4 << 30) + 1).expect("a hole");
     let (output, _) = limited(folder.path(), &["check", &path]);

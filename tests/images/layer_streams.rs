@@ -241,7 +241,7 @@ fn a_download_ends_after_a_limited_number_of_retries() {
     let text = error.to_string();
     assert!(text.contains(&server.host()) && text.contains("requested layer sha256:"), "{text}");
 
-    // Each try brings a little: the number of tries is bounded all the same.
+    // Each try makes some progress, but the number of tries is limited.
     let server = registry(&layer, |_, request| {
         let from = from(request);
         let range = vec![format!("Content-Range: bytes {from}-999/1000")];

@@ -12,7 +12,7 @@ use crate::support::{oci_layout, registry, scripted_server, test_repository};
 const ARM: &str = "\n[[pool]]\nname = \"arm\"\ngpu = \"GH200\"\ndriver = \"570.211.01\"\nplatform = \"linux/arm64\"\n\
     launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
 
-/// What the private base says beside its requirement.
+/// The environment of the private base, in addition to its requirement.
 const ENV: &[&str] = &[
     "PATH=/bin",
     "CUDA_VERSION=12.4.1",
@@ -70,7 +70,7 @@ fn fate(report: &Value, pool: &str) -> String {
 fn variable(report: &Value, name: &str) -> Value {
     let facts = report["subjects"][0]["facts"].as_array().expect("facts");
     let key = format!("env.{name}");
-    // The Dockerfile's own word comes before what the base brought.
+    // The value of the Dockerfile comes before that of the base.
     facts.iter().find(|fact| fact["key"] == key.as_str()).expect(name)["value"].clone()
 }
 

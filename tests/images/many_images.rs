@@ -1,5 +1,5 @@
-//! Audits of many images: where their names come from, what one run reads but once and the next not at all, how it is
-//! told while it goes on.
+//! Audits of many images: the sources of their names, what one run reads only once and the next not at all, and the
+//! progress reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -495,7 +495,7 @@ fn a_running_cluster_is_checked() {
     assert_eq!(fates(&moved, "ml/Pod/anywhere: main"), fates(&report, "ml/Pod/anywhere: main"));
     assert!(!moved["errors"].to_string().contains("ml/Pod/modern"), "{moved:#}");
     assert_eq!(unplaced(&moved), ["modern", "nowhere"]);
-    // What was told of another fleet is not told again.
+    // Notes about another fleet are not repeated.
     place.file("fleet.toml", &LABELLED.replace("tier = \"new\"", "tier = \"none\""));
     assert_eq!(unplaced(&place.json(&["check", "saved.json"])), ["modern"]);
     place.file("fleet.toml", LABELLED);

@@ -174,7 +174,7 @@ fn every_image_format_of_buildah_has_the_same_report() {
         assert_eq!((fates, layers), (before.clone(), "layers 3 of 3".to_owned()), "{image}");
         assert_eq!(found, facts, "{image}");
     }
-    // A folder that is none of these is told, and does not hide the others.
+    // A folder of another kind is reported, and does not hide the others.
     let done = repository.run(&["scan", "--fleet", "fleet.toml", "dir:zstd", "oci:zstd:one"]);
     assert_eq!(code(&done), 2);
     assert!(test_repository::out(&done).contains("oci:zstd:one"), "{}", err(&done));
@@ -289,7 +289,7 @@ fn the_databases_of_other_systems_are_read_as_their_tools_write_them() {
     repository.file("apk/etc/os-release", "ID=alpine\nVERSION_ID=3.19.1\n");
     repository.file("conda/opt/conda/conda-meta/pytorch-2.4.0-py3.11_cuda12.4_cudnn9.1.0_0.json", CONDA);
     repository.file("conda/opt/conda/conda-meta/history", "==> 2026-01-01 00:00:00 <==\n");
-    // Changes that stand beside a database, and a database that is cut.
+    // A write-ahead log next to a database, and a truncated database.
     fs::create_dir_all(repository.path("log/var/lib/rpm")).expect("folders");
     fs::copy(database.join("rpmdb.sqlite"), repository.path("log/var/lib/rpm/rpmdb.sqlite")).expect("a copy");
     repository.file("log/var/lib/rpm/rpmdb.sqlite-wal", "more");

@@ -278,7 +278,7 @@ fn the_dockerfile_of_a_stranger_gets_no_password() {
         &["scan", "--no-cache", "--from-file", "list.txt"],
         &["scan", "--no-cache", "--from-kubernetes", "pod.yaml"],
     ] {
-        // Where nobody says whose the password is, it is nobody's; and it is told before anybody is asked.
+        // A password without a registry is used for none, and the error comes before any request.
         let before = theirs.seen().len();
         let done = run(arguments, &[]);
         assert_eq!(code(&done), 2, "{arguments:?}");
@@ -289,7 +289,7 @@ fn the_dockerfile_of_a_stranger_gets_no_password() {
         assert!(!err(&done).contains("requires --registry"), "{arguments:?}: {}", err(&done));
     }
     assert!(!theirs.seen().is_empty(), "the stranger's registry was asked");
-    // An image of the command line says whose it is; what a file names beside it changes nothing.
+    // An image on the command line names the registry of the password; images in a file do not change it.
     let beside = format!("{here}/app:1");
     run(&["scan", "--no-cache", &beside, "--from-file", "list.txt"], &[]);
     run(&["check", "--pull", "--no-cache", "Dockerfile", "--built", &beside], &[]);

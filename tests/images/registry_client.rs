@@ -489,7 +489,7 @@ fn with_token_service(realm: Option<&str>, answer: fn() -> Reply) -> ScriptedSer
     })
 }
 
-/// What it is called, where the token service is, what it answers, and what is told.
+/// The name of the case, the token service, its answer, and the reported error.
 type Lie = (&'static str, Option<&'static str>, fn() -> Reply, &'static str);
 
 #[test]

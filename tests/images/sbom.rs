@@ -1,4 +1,4 @@
-//! Lists of packages beside images: attestations, referrers, and lists that are not what they should be.
+//! Lists of packages attached to images: attestations, referrers, and malformed lists.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const SPDX: &str = r#"{"predicateType":"https://spdx.dev/Document",
     "predicate":{"packages":[{"name":"torch","versionInfo":"2.6.0"},{"name":"numpy","versionInfo":"2.1"}]}}"#;
 
-/// What is claimed of each platform's image, or why nothing can be told.
+/// The list of packages of the image for each platform, or the error.
 fn claims(text: &str) -> Vec<Result<Option<ImageSbom>, PullError>> {
     let puller = Puller::new(PullOptions::default()).expect("a puller");
     let opened = puller.open(&ImageSource::parse(text).expect("a source"), &[]).expect("images");
@@ -175,7 +175,7 @@ fn missing_or_broken_sbom_falls_back_to_the_config_with_a_note() {
         assert_eq!(report["subjects"][0]["inspected"]["depth"], "config");
         assert!(notes(&report).contains("cannot read the list of packages (SBOM) of the image"), "{}", notes(&report));
     }
-    // Several environments may have several versions: nobody says which one counts.
+    // Several environments may have several versions, and it is unknown which one counts.
     let again = LIST.replace("{\"name\":\"bash\"", "{\"name\":\"torch\",\"versionInfo\":\"2.1.0\"},{\"name\":\"bash\"");
     let several = place_with("https://spdx.dev/Document", &again).json(SCAN);
     let one = place_with("https://spdx.dev/Document", LIST).json(SCAN);

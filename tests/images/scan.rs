@@ -219,7 +219,7 @@ fn unread_layers_are_never_assumed_empty() {
     }
 }
 
-/// What a run ends with, what it says beside the report, and how many errors the report has.
+/// The exit code of a run, its standard error, and the number of errors in the report.
 fn incomplete(repository: &TestRepository, arguments: &[&str]) -> (i32, String, usize) {
     let done = repository.run(&[arguments, &["--format", "json"]].concat());
     let report: Value = serde_json::from_str(&out(&done)).unwrap_or_else(|_| panic!("{}", err(&done)));

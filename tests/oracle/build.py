@@ -238,7 +238,7 @@ def normal(name):
 
 
 def distributions(folder):
-    """The distributions whose metadata lies in a folder, with their versions."""
+    """The distributions whose metadata is in a folder, with their versions."""
     found = {}
     for info in folder.glob("*.dist-info/METADATA"):
         name, _, version = info.parent.name.removesuffix(".dist-info").partition("-")

@@ -165,7 +165,7 @@ def unlisted(said, real, requires, prefix, environment, done):
     # What other versions required counts too: it stays when a package is replaced.
     explained = closure([*named, *unseen, *orphans], lambda key: graph.get(key, set()) | requires.get(key, set()))
     extra = found.keys() - explained
-    # What one of them brings along is no difference of its own, and torch has facts of its own.
+    # Dependencies of one of them are no separate difference, and torch has its own facts.
     extra -= {k for key in extra for k in closure(graph[key], lambda key: graph.get(key, set())) if k != key}
     extra -= {k for k in extra if fact_of(k, apart) in done or k == "torch" and environment["main"]}
     extra = {k: ", ".join(found[k]["versions"]) for k in sorted(extra)}

@@ -26,7 +26,7 @@ def predict(program, folder, scratch, arguments=()):
         "notes": notes,
         # Each install of a distribution, in the order of the commands: whether it goes into an environment apart from the base.
         # The description says so only of those whose order matters.
-        "installs": [(p["name"], p.get("apart", False)) for p in seen.get("packages", []) if p["manager"] == "pip"],
+        "installs": [(p["name"], "environment" in p) for p in seen.get("packages", []) if p["manager"] == "pip"],
         "removed": removed_names(folder),
         # Left out, which a note says.
         "unchecked": sorted({m[1] for n in notes if (m := re.match(r"(\S+) is installed in .* and is not checked$", n))}),

@@ -393,7 +393,7 @@ fn every_link_inside_the_book_leads_somewhere() {
                 continue;
             }
             if !known.contains(&file) {
-                // A picture lies next to the pages.
+                // A picture is next to the pages.
                 if !root().join("docs/src").join(&file).is_file() {
                     wrong.push(format!("docs/src/{path}: {target}"));
                 }

@@ -1,4 +1,4 @@
-//! `--write-baseline` and `--baseline`: what is known is told no more, what is new is, and what is gone is missed.
+//! `--write-baseline` and `--baseline`: known findings are omitted, new ones are reported, and fixed ones are counted.
 
 use std::fs;
 

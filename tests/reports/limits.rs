@@ -1,5 +1,5 @@
-//! What is bounded for the sake of hostile files is told where the bound is reached: what stands behind it is missing
-//! evidence, and never taken for absent.
+//! Limits against hostile files are reported when they are reached: the rest is missing evidence, and never taken for
+//! absent.
 
 use std::fmt::Write as _;
 

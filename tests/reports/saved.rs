@@ -8,7 +8,7 @@ use test_repository::{TestRepository, code, err, out};
 
 use crate::support::{inputs, oci_layout, test_repository};
 
-/// A pool of another platform, and one for some Dockerfiles alone, beside those that every input is tried on.
+/// A pool of another platform, and one for only some Dockerfiles, in addition to those of every input.
 const POOLS: &str = r#"[[pool]]
 name = "grace"
 gpu = "GH200"
@@ -310,7 +310,7 @@ fn modified_facts_are_reported_and_not_used() {
         (fact("state"), json!("absent"), true),
         ("/subjects/0/facts".to_owned(), json!([]), true),
         ("/subjects/0/facts".to_owned(), json!({"odd": [1.5, -2, true]}), true),
-        // Nothing that a fact says: where it was read, and what is told of it elsewhere.
+        // Keys without the value of a fact: its origins, and its copies elsewhere.
         (fact("origins"), json!([]), false),
         ("/subjects/0/facts".to_owned(), Value::Null, false),
         ("/subjects/0/observed/facts".to_owned(), Value::Null, false),
@@ -420,7 +420,7 @@ fn a_report_is_judged_again_from_a_pipe() {
         assert!(!fates.is_empty());
         assert_eq!(fates, test_repository::fates(&of_file));
     }
-    // Another thing in JSON is told as that, and neither a Dockerfile nor a template is taken for JSON.
+    // Other JSON is reported as such, and neither a Dockerfile nor a template is taken for JSON.
     for text in ["{\"a\": 1}", "{\"schema_version\": 1", "{ \"subjects\": 7 }"] {
         let (code, fates, errors) = piped(&repository, text);
         assert!(code == 2 && fates.is_empty() && !errors.contains("FROM"), "{text}: {code} {errors}");

@@ -209,7 +209,7 @@ impl Elf {
         self.with(".note.cuda.fwd_compatibility", 7, align, bytes)
     }
 
-    /// The strings of the dynamic section, and where each lies among them; a name that ends another is a part of it.
+    /// The strings of the dynamic section, with the offset of each; a name that ends another is a part of it.
     fn strings(&self) -> (Vec<u8>, Vec<(u64, u64)>) {
         let mut table = b"\0_ZN5torch4cuda\0".to_vec();
         let names = self.needed.iter().map(|name| (1, *name)).chain(self.soname.map(|name| (14, name)));

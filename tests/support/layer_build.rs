@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use imagelint::layer::{LayerDescriptor, LayerDigestKind, LayerError, LayerLimits, LayerSummary, read_layer};
 use sha2::{Digest as _, Sha256};
 
-/// A header; the size is as it is told.
+/// A tar header with the given size.
 pub(crate) fn header(name: &[u8], flag: u8, size: u64, link: &[u8]) -> [u8; 512] {
     let mut block = [0; 512];
     block[..name.len().min(100)].copy_from_slice(&name[..name.len().min(100)]);

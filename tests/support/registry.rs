@@ -120,7 +120,7 @@ impl Drop for Registry {
     }
 }
 
-/// A port nobody listens on.
+/// A port without a listener.
 pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("free port");
     listener.local_addr().expect("address").port()

@@ -264,7 +264,7 @@ fn libraries_opened_later_are_listed_as_not_seen() {
     assert!(!of("torch==2.5.1").contains("opens later"));
 }
 
-/// Where the same would settle several pools, each is told of what may happen on it alone.
+/// If one value decides several pools, the text for each names only its own possible results.
 #[test]
 fn finding_text_is_true_for_every_named_pool() {
     let repository = TestRepository::empty();

@@ -8,7 +8,7 @@ use test_repository::{TestRepository, out};
 
 use crate::support::{inputs, test_repository};
 
-/// A pool with a new driver, beside those that every input is tried on.
+/// A pool with a new driver, in addition to those of every input.
 const POOLS: &str = r#"[[pool]]
 name = "new"
 gpu = "B200"
@@ -128,7 +128,7 @@ const BUILDS: &[(&str, &str)] = &[
         "extra_index = [\"cu118\"]",
     ),
     ("FROM python:3.11\nRUN echo 'torch==2.5.1+cu121' > /c && pip install -c /c vllm\n", "[packages.bounds]"),
-    ("FROM some/where:1\nRUN python3.12 -m venv /v && /v/bin/pip install 'torch<2.5'\n", "apart = true"),
+    ("FROM some/where:1\nRUN python3.12 -m venv /v && /v/bin/pip install 'torch<2.5'\n", "environment = \"/v\""),
     ("FROM nvcr.io/nvidia/pytorch:25.07-py3\nRUN pip install accelerate\n", "accelerate = "),
     ("FROM rocm/pytorch:latest\nRUN pip install accelerate onnxruntime-gpu==1.18.0\n", "onnxruntime-gpu = "),
     ("FROM python:3.11\nRUN pip install faster-whisper==1.0.3\n", "ctranslate2 = "),

@@ -77,7 +77,7 @@ fn only_the_auditor_persona_lists_unevaluated_rules() {
         assert!(help.split(' ').count() > 2, "{message}: {help}");
         assert_eq!(one["severity"], "note");
     }
-    // What is told in full is told: each thing that is missing once.
+    // The full output lists each missing value once.
     let mut reasons: Vec<&str> =
         told.iter().filter_map(|one| one["message"].as_str()?.split_once(": ")).map(|(_, why)| why).collect();
     let all = reasons.len();

@@ -62,7 +62,7 @@ pub(crate) struct ScanArgs {
     pub(crate) judging: JudgingArgs,
 }
 
-/// How deep an image is looked into.
+/// Depth of the inspection of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ScanDepth {
     /// Manifest and configuration.

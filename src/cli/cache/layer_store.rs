@@ -254,7 +254,7 @@ mod tests {
         fs::write(place.path().join("layers"), "a file").expect("file");
         let store = store_in(place.path());
         assert!(reads_layer(&store, &digest(1)));
-        assert!(store.write_error().is_some_and(|told| told.contains("cannot write to")));
+        assert!(store.write_error().is_some_and(|error| error.contains("cannot write to")));
         assert!(!reads_layer(&store, &digest(1)), "in memory");
     }
 }

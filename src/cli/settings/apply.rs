@@ -124,7 +124,7 @@ pub(crate) fn check_names_in_settings(
     if messages.is_empty() { Ok(()) } else { Err(CommandError::Message(messages.join("\n"))) }
 }
 
-/// Returns a path that a settings file names, resolved against its folder and checked to lie in the repository.
+/// Returns a path that a settings file names, resolved against its folder and checked to be in the repository.
 fn settings_path(found: &SettingsChain, written: &SettingValue<String>, sources: &Sources) -> Result<PathBuf, String> {
     let text = sources.get(written.location.source);
     let folder = Path::new(text.name()).parent().unwrap_or(Path::new(""));
@@ -151,7 +151,7 @@ fn settings_file_path(
     }
 }
 
-/// Checks that all pages of a rule folder lie in the repository, symbolic links resolved.
+/// Checks that all pages of a rule folder are in the repository, symbolic links resolved.
 fn check_pages_in_repository(folder: &Path) -> Result<(), String> {
     let entries = fs::read_dir(folder).map_err(|error| {
         format!(

@@ -228,7 +228,7 @@ fn unusable_settings_error(path: &Path, error: &str) -> String {
     format!("error: cannot use the settings {}: {error}\nhelp: pass another file, or --no-config", path.display())
 }
 
-/// Returns a path that repository settings name, if it lies in the repository and not in `.git`, symbolic links
+/// Returns a path that repository settings name, if it is in the repository and not in `.git`, symbolic links
 /// resolved.
 pub(crate) fn path_in_repository(path: &Path, folder: &Path) -> Result<PathBuf, String> {
     let found = text_file::path_in_repository(path, folder)?;

@@ -189,7 +189,7 @@ impl BuildContext {
     }
 }
 
-/// Reads a file that lies in `root` after all symbolic links are resolved.
+/// Reads a file that is in `root` after all symbolic links are resolved.
 fn read_inside(root: &Path, path: &Path) -> Result<String, ContextFileError> {
     let real = path.canonicalize().map_err(|_| ContextFileError::NotThere)?;
     let root = root.canonicalize().map_err(|_| ContextFileError::NotThere)?;

@@ -73,7 +73,7 @@ fn parse_caches_belong_to_their_text() {
     let same = |one: &ContextFiles, other: &ContextFiles, name: &str| {
         std::sync::Arc::ptr_eq(&length(one, name).0, &length(other, name).0)
     };
-    assert!(!same(&files, &files, "a.lock"), "nobody asked for it to be kept");
+    assert!(!same(&files, &files, "a.lock"), "keeping it was not requested");
     let files = files.with_parse_caches();
     assert!(same(&files, &files.clone(), "a.lock"));
     let new = files.with_text(list, &"a longer text\n".into()).expect("one of the files");

@@ -58,7 +58,7 @@ pub fn apply_edits(text: &str, edits: &[SourceEdit]) -> Result<String, EditError
     let mut at = 0;
     for edit in sorted_edits(edits)? {
         out.push_str(text.get(at..edit.span.start).ok_or(EditError::Outside)?);
-        // Both ends have to lie between characters.
+        // Both ends must be character boundaries.
         text.get(edit.span.start..edit.span.end).ok_or(EditError::Outside)?;
         out.push_str(&edit.replacement);
         at = edit.span.end;

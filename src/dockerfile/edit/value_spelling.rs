@@ -121,7 +121,7 @@ fn part_replacements(text: &str, leaves: &[Span], old: &str, new: &str) -> Vec<(
         find_whole_words(text, leaves, old).into_iter().map(|place| (place, new.to_owned())).collect();
     let (olds, news): (Vec<&str>, Vec<&str>) = (old.split('.').collect(), new.split('.').collect());
     if olds.len() != news.len() {
-        // `cu121` may stand behind `cu${...}`.
+        // `cu121` may be written as `cu${...}`.
         let number = |tag: &str| tag.trim_start_matches(|c: char| c.is_ascii_alphabetic()).to_owned();
         let (old, new) = (number(old), number(new));
         found.extend(find_whole_words(text, leaves, &old).into_iter().map(|place| (place, new.clone())));

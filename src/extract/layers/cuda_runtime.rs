@@ -63,7 +63,7 @@ fn cuda_version_of_file(placed: ImageEntry<'_>) -> Option<CudaVersion> {
     if parts.len() < 2 { None } else { parts.join(".").parse().ok() }
 }
 
-/// Whether a path belongs to CUDA and lies outside of site-packages.
+/// Whether a path belongs to CUDA and is outside of site-packages.
 fn is_cuda_file_outside_python(path: &str) -> bool {
     !path.contains("/site-packages/") && owner_of_file(path, Knowledge::built_in()) == FileOwner::Cuda
 }

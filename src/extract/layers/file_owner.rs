@@ -56,7 +56,7 @@ fn split_site_packages_path(path: &str) -> Option<(&str, &str)> {
     let import = match record {
         // The record of a distribution begins with its name.
         Some(record) => record.split('-').next().unwrap_or(record),
-        // Libraries that are bundled with a wheel lie in a sibling directory.
+        // Libraries that are bundled with a wheel are in a sibling directory.
         None if inside => first.strip_suffix(".libs").unwrap_or(first),
         None => first.split('.').next().unwrap_or(first),
     };

@@ -429,13 +429,13 @@ impl LayerScan<'_> {
         let mut links: BTreeSet<String> = BTreeSet::new();
         for path in libraries.iter().chain(&roots) {
             let mut folder = collect_links(tree, path, &mut links).unwrap_or_default();
-            // What lies behind a library, whatever it is called.
+            // The target of a library link, under any name.
             chosen.extend(tree.get(&folder).map(|end| end.path.to_owned()));
             while !folder.is_empty() && folders.insert(folder.clone()) {
                 folder = split_path(&folder).0.to_owned();
             }
         }
-        // Other names of the folders that such a file lies in.
+        // Other names of the folders of such files.
         for placed in tree.entries().filter(|placed| matches!(placed.kind, EntryKind::Link(_))) {
             if tree.resolve(placed.path).is_some_and(|behind| folders.contains(&behind)) {
                 collect_links(tree, placed.path, &mut links);

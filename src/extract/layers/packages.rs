@@ -49,7 +49,7 @@ fn has_only_metadata(tree: &MergedLayers, folder: &str) -> bool {
 
 /// Packages by manager and name, then by folder.
 type SitePackagesByName<'a> = BTreeMap<(PackageManager, PackageName), BTreeMap<String, SitePackage<'a>>>;
-/// Contents of build files, with the folders that they lie in.
+/// Contents of build files, with their folders.
 type BuildRecords<'a> = Vec<(PackageDirectory, &'a FileEvidence, ImageEntry<'a>)>;
 
 impl LayerScan<'_> {
@@ -130,7 +130,7 @@ impl LayerScan<'_> {
         }
         // conda's records first: what Python says of its own distributions is nearer to what it imports.
         order.sort_by_key(|(layer, package)| (package.requirement.manager != PackageManager::Conda, *layer));
-        // What the history tells of layers that were not read lies between those below and those above.
+        // Packages from the history of unread layers come between those below and those above.
         let from_history = std::mem::take(&mut self.seen.packages);
         let floor = self.first_complete_layer();
         let (above, below): (Vec<_>, Vec<_>) = order.into_iter().partition(|(layer, _)| *layer >= floor);

@@ -1,6 +1,6 @@
 //! What an image requires without a fleet: the drivers on which it starts, per kind of GPU and launch method.
 //!
-//! Nothing is assumed to be monotone. Every known driver release is replayed, and what comes out is told as
+//! Nothing is assumed to be monotone. Every known driver release is replayed, and the results are reported as
 //! ranges: the smallest driver from which on all known ones start, and the older ones that start as well.
 
 pub mod detected_facts;

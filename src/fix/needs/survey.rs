@@ -34,8 +34,8 @@ pub fn survey_builds(
 ) -> Vec<model::ImageNeeds> {
     let drivers = all_driver_releases(knowledge);
     let maker = SurveyHostBuilder { platform, drivers: &drivers, as_of, knowledge };
-    // What is told of is one build, whatever else there is under the same name.
-    let own: Vec<ImageFacts> = images.iter().map(|image| image_for_platform(image, platform)).collect();
+    // The report is about one build, even if the name has others.
+    let own: Vec<ImageFacts> = images.iter().map(|image| restrict_to_platform(image, platform)).collect();
     let day = as_of.unwrap_or_else(|| knowledge.newest_source_date());
     let telling: Vec<Vec<usize>> =
         own.iter().map(|image| distinct_driver_indices(image, &drivers, knowledge)).collect();
@@ -58,7 +58,7 @@ pub fn survey_builds(
         .map(|((image, own), components)| model::ImageNeeds {
             name: name.to_owned(),
             platform: platform.to_owned(),
-            build: own.build.clone(),
+            build: own.build.as_ref().map(ToString::to_string),
             platforms: image.platforms.known().cloned().unwrap_or_default(),
             summary: summary_sentence(&components, own, knowledge),
             newest_driver: drivers.last().map(ToString::to_string),
@@ -74,8 +74,8 @@ fn distinct_driver_indices(image: &ImageFacts, drivers: &[DriverVersion], knowle
     found
 }
 
-/// Returns the image as its build for one platform, where it supports that platform or any.
-fn image_for_platform(image: &ImageFacts, platform: &str) -> ImageFacts {
+/// Returns a copy of the image whose only platform is `platform`; an unchanged copy if it does not support it.
+fn restrict_to_platform(image: &ImageFacts, platform: &str) -> ImageFacts {
     let mut own = image.clone();
     let is_supported = match &image.platforms.state {
         ValueState::Known(list) => list.iter().any(|one| one.starts_with(platform)),

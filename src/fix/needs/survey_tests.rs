@@ -70,7 +70,7 @@ fn distinct_drivers_represent_all_drivers() {
     assert!(telling.iter().all(|places| places.len() < drivers.len()), "nothing is left out");
 }
 
-/// Without a release that only the image names, what lies between the ends of its branch is not told.
+/// Releases between the ends of a branch are left out, unless the image names them.
 #[test]
 fn a_release_in_the_midst_of_a_branch_is_among_them() {
     let knowledge = Knowledge::built_in();
@@ -79,7 +79,7 @@ fn a_release_in_the_midst_of_a_branch_is_among_them() {
     let release: DriverVersion = "535.129.03".parse().expect("a release");
     let at = drivers.binary_search(&release).expect("a known release");
     let plain = "complete = [\"env\", \"files\"]\ncuda_runtime = \"12.4\"\n";
-    assert!(!places(plain).contains(&at), "told without a reason");
+    assert!(!places(plain).contains(&at), "listed without a reason");
     for more in [
         "[env]\nNVIDIA_REQUIRE_DRIVER = \"driver>=535.129.03\"\n",
         "[files]\n\"/lib/firmware/nvidia/535.129.03\" = {}\n",

@@ -486,7 +486,7 @@ fn is_torch_based(choice: &CandidateRelease, knowledge: Knowledge) -> bool {
 /// Whether a release depends on NVIDIA's library wheels.
 fn depends_on_nvidia_wheels(choice: &CandidateRelease, knowledge: Knowledge) -> bool {
     if let Some(image) = choice.within {
-        // By conda its libraries lie elsewhere.
+        // conda installs its libraries elsewhere.
         return is_torch_based(choice, knowledge) && image.torch_channel.is_none();
     }
     if !is_torch_based(choice, knowledge) {

@@ -187,7 +187,7 @@ pub(super) fn installs_only(
     let Some(arguments) = at.and_then(|at| words.get(at..)) else { return false };
     let mut skips = false;
     arguments.iter().all(|word| {
-        // An index stands behind its option.
+        // The value after the option is the index.
         let value = std::mem::replace(&mut skips, word == EXTRA_INDEX_OPTION);
         let name = word.split(|c: char| "=<>~![; ".contains(c)).next().unwrap_or(word);
         let name = PackageName::python(name);

@@ -197,7 +197,7 @@ fn extend_variable_lists(
                 continue;
             }
             let before = slice.get(..at).unwrap_or_default();
-            // A list of cmake stands behind `-D`.
+            // A CMake list follows `-D`.
             let name = before.strip_suffix("-D").unwrap_or(before);
             if name.ends_with(|c: char| c.is_alphanumeric() || c == '_') {
                 continue;

@@ -5,7 +5,7 @@ use jiff::civil::Date;
 use crate::cuda::{CudaVersion, DriverVersion};
 use crate::knowledge::{BaseFamilyRow, CodeFloorRow, FrameworkImageRow, Knowledge, RowInfo, RowVersion};
 use crate::model::cause::{BaseName, Cause};
-use crate::model::fact::{Derivation, Evidence, FactId};
+use crate::model::fact::{BaseImageBuild, Derivation, Evidence, FactId};
 use crate::model::package::ObservedPackage;
 
 /// The kind of a base image.
@@ -27,7 +27,7 @@ pub(in crate::infer) struct BaseBuild {
     pub(in crate::infer) fact: Option<FactId>,
     pub(in crate::infer) family: BaseFamily,
     pub(in crate::infer) family_row: Option<&'static RowInfo>,
-    pub(in crate::infer) label: Option<String>,
+    pub(in crate::infer) variant: Option<BaseImageBuild>,
     pub(in crate::infer) env: Vec<(&'static str, String, &'static RowInfo)>,
     pub(in crate::infer) env_unknown: Vec<(&'static str, Cause)>,
     pub(in crate::infer) env_known: bool,
@@ -82,7 +82,7 @@ impl BaseBuild {
             fact,
             family,
             family_row: row,
-            label: None,
+            variant: None,
             env: Vec::new(),
             env_unknown: Vec::new(),
             env_known: family == BaseFamily::Plain,

@@ -7,6 +7,7 @@ use jiff::civil::Date;
 use crate::infer::base::build::{BaseBuild, BaseFamily, BaseImageQuery};
 use crate::knowledge::{CudaImageRow, CudaRecipeRow, NoSuchTag, recipes_on_day};
 use crate::model::cause::Cause;
+use crate::model::fact::BaseImageBuild;
 
 /// Returns the version part of a CUDA base image tag: `11.2.2` for `11.2.2-cudnn8-devel-ubuntu20.04`.
 pub(crate) fn tag_version(tag: &str) -> &str {
@@ -35,9 +36,7 @@ pub(super) fn builds_for_cuda_tag(query: &BaseImageQuery<'_>, unread: bool) -> V
     for row in rows.into_iter().rev() {
         for mut build in builds_for_cuda_version(query, row, version) {
             if several {
-                let of_version = format!("CUDA {}", row.version);
-                build.label =
-                    Some(build.label.map_or_else(|| of_version.clone(), |label| format!("{of_version}, {label}")));
+                build.variant.get_or_insert_default().cuda = Some(row.version);
             }
             if !builds.iter().any(|other| are_equivalent_builds(other, &build)) {
                 builds.push(build);
@@ -170,19 +169,12 @@ impl<'a> CudaTagRecipes<'a> {
         }
     }
 
-    /// Returns what distinguishes a candidate from the others: its operating systems (`on ...`) if the tag names
-    /// none, and its build dates.
-    fn candidate_label(&self, candidate: &RecipeCandidate) -> String {
-        let others = candidate.systems.len().saturating_sub(1);
-        let on = candidate.systems.first().filter(|_| self.unnamed && candidate.systems.len() < self.systems.len());
-        let on = on.map(|os| if others == 0 { format!("on {os}") } else { format!("on {os} and {others} more") });
-        let when = match (candidate.first, candidate.until) {
-            (Some(first), Some(until)) => Some(format!("as built {first} .. {until}")),
-            (Some(first), None) => Some(format!("as built since {first}")),
-            (None, Some(until)) => Some(format!("as built before {until}")),
-            (None, None) => None,
-        };
-        on.into_iter().chain(when).collect::<Vec<_>>().join(", ")
+    /// Returns what distinguishes a candidate from the others: its operating systems if the tag names none, and its
+    /// build dates.
+    fn variant(&self, candidate: &RecipeCandidate) -> BaseImageBuild {
+        let is_one_of_several = self.unnamed && candidate.systems.len() < self.systems.len();
+        let systems = if is_one_of_several { candidate.systems.iter().copied().collect() } else { Vec::new() };
+        BaseImageBuild { systems, first: candidate.first, until: candidate.until, ..BaseImageBuild::default() }
     }
 }
 
@@ -236,7 +228,7 @@ pub(super) fn builds_for_cuda_version(
     let of_candidate = |candidate: RecipeCandidate| {
         let mut build = build.clone();
         let info = &candidate.row.info;
-        build.label = several.then(|| images.candidate_label(&candidate));
+        build.variant = several.then(|| images.variant(&candidate));
         build.compat = candidate.row.compat.map(|bundled| (bundled, info));
         // Without an id the image sets none.
         if let Some(require) = candidate.row.require.and_then(|id| query.knowledge.requirement(id)) {

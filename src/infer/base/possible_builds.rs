@@ -60,8 +60,7 @@ fn with_compat_versions(build: BaseBuild, knowledge: Knowledge) -> Vec<BaseBuild
     let of_version = |version| {
         let mut build = BaseBuild { compat_version: Some((version, &row.info)), ..build.clone() };
         if several {
-            let own = build.label.take().map_or_else(String::new, |label| format!("{label}, "));
-            build.label = Some(format!("{own}with libcuda {version}"));
+            build.variant.get_or_insert_default().libcuda = Some(version);
         }
         build
     };

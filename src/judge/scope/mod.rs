@@ -33,7 +33,7 @@ pub(super) struct RuleScope<'a> {
     pub(super) pool: Option<&'a PoolSummary>,
 }
 
-/// A scope with nothing but the message of a notice.
+/// The template variables of a notice page: `notice.message`, and no other.
 pub(super) struct NoticeScope(pub(super) String);
 
 impl FactScope for NoticeScope {

@@ -346,7 +346,7 @@ impl RuleScope<'_> {
             self.installed_packages(all).rev().find(|one| one.requirement.name == BASE_IMAGE_FRAMEWORK)
         });
         let (Some(own), Some(named)) =
-            (own, named.filter(|one| !one.separate_environment && one.conditional.is_none()))
+            (own, named.filter(|one| one.separate_environment().is_none() && one.conditional.is_none()))
         else {
             return absent;
         };

@@ -38,6 +38,33 @@ macro_rules! every_field_enum {
             /// The hook uses the CUDA version of the host and the ELF note (Tegra).
             HookCuda = "hook-cuda",
         }
+        /// How the arguments of an installer are read.
+        InstallerSyntax {
+            /// As those of pip: a verb, then requirements and options.
+            Pip = "pip",
+            /// As those of `uv pip`.
+            Uv = "uv",
+            /// Requirements alone.
+            Requirements = "requirements",
+            /// Options, then a tool that is installed for one run.
+            SingleRun = "single-run",
+            /// A new environment of uv.
+            NewEnvironment = "new-environment",
+            /// Requirement files that the environment then matches.
+            Synchronize = "synchronize",
+            /// A tool that installs the requirements of a project.
+            Project = "project",
+            /// Such a tool, followed by another command.
+            ProjectRun = "project-run",
+            /// conda.
+            Conda = "conda",
+            /// conda, followed by another command.
+            CondaRun = "conda-run",
+            /// conda-lock.
+            CondaLock = "conda-lock",
+            /// A system package manager.
+            System = "system",
+        }
         /// What a program does with its operands.
         ToolEffect {
             /// It changes no file, or only files that no Dockerfile names.
@@ -64,6 +91,11 @@ macro_rules! every_field_enum {
             Download = "download",
             /// It downloads its operands to files with the names in the addresses.
             DownloadByName = "download-by-name",
+            /// It downloads its operands to files that the server names.
+            DownloadByServerName = "download-by-server-name",
+            /// It downloads all operands but the last to the last one, uploads them if that is a URL, or copies them if none
+            /// is one.
+            CopyUrl = "copy-url",
             /// It unpacks its first operand.
             Unpack = "unpack",
         }
@@ -735,10 +767,23 @@ macro_rules! every_table {
             /// Python version.
             python: Str,
         }
+        /// Commands that install packages.
+        installer_commands: InstallerCommandRow by [words] {
+            /// The program and its subcommands; the longest row that a command begins with applies.
+            words: Strs,
+            /// Whether a version may follow the name of the program: `pip3.11`.
+            versioned: Flag,
+            /// How the arguments after these words are read.
+            syntax: Variant(InstallerSyntax),
+            /// Requirements that it installs itself, with their markers.
+            seeds: Strs,
+        }
         /// Programs with the same effect on files, which their options and operands determine.
-        file_tools: FileToolRow by [programs] {
+        file_tools: FileToolRow by [programs, subcommand] {
             /// Names of the programs.
             programs: Strs,
+            /// The first operands: `s3 cp`. Without any, the row applies to the program as a whole.
+            subcommand: Strs,
             /// What they do.
             effect: Variant(ToolEffect),
             /// Whether the first operand is a script, unless an option contains it.

@@ -7,8 +7,8 @@ use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::schema::{HOW, Kind};
 use crate::knowledge::toml_reader::{Reader, Value, entries, span_of};
 use crate::knowledge::{
-    BrandRow, ByArch, CompatSelection, GpuClass, How, OptionMeaning, OptionValue, ParsedText, RowRange, RowVersion,
-    ToolEffect, ToolkitChange,
+    BrandRow, ByArch, CompatSelection, GpuClass, How, InstallerSyntax, OptionMeaning, OptionValue, ParsedText,
+    RowRange, RowVersion, ToolEffect, ToolkitChange,
 };
 use crate::model::package::{ExactVersion, VersionRange};
 
@@ -187,7 +187,7 @@ macro_rules! word_fields {
     )*};
 }
 
-word_fields!(How GpuClass CompatSelection OptionMeaning OptionValue ToolEffect ToolkitChange);
+word_fields!(How GpuClass CompatSelection InstallerSyntax OptionMeaning OptionValue ToolEffect ToolkitChange);
 
 impl Field for Date {
     fn value_if_missing(_: Kind) -> Option<Self> {

@@ -25,7 +25,7 @@ const DT_RPATH: u64 = 15;
 /// Tag of the search path that follows `LD_LIBRARY_PATH`.
 const DT_RUNPATH: u64 = 29;
 
-/// The offset of a string in the file; `None` if it lies outside the string table or the loaded segments.
+/// The offset of a string in the file; `None` if it is outside the string table or the loaded segments.
 pub(super) type StringOffset = Option<u64>;
 
 /// Offsets of the strings that the dynamic section names.

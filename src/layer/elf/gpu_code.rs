@@ -195,7 +195,7 @@ impl CodeCollector {
         Some(number)
     }
 
-    /// Whether an offset lies in a region of containers.
+    /// Whether an offset is in a region of containers.
     pub(super) fn covers(&self, at: u64) -> bool {
         self.runs.iter().any(|run| (run.start..run.end).contains(&at))
     }

@@ -1,7 +1,7 @@
 //! Reads ELF files: libraries, search paths and GPU code of a file, in one pass over a stream.
 //!
 //! Nothing seeks and nothing is inflated: fat binaries name the architectures of their code in headers, so the
-//! payloads are stepped over. What the front of a file needs from its back (where the sections lie, which of many
+//! payloads are stepped over. What the front of a file needs from its back (the offsets of sections, which of many
 //! strings is a name) is remembered in bounded form and put together at the end. A file of any size and shape is read
 //! in one pass with at most [`MAX_READER_MEMORY`] bytes; what does not fit is named in [`ElfSummary::not_inspected`] and never
 //! guessed.

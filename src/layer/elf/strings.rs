@@ -166,7 +166,7 @@ impl NameStrings {
         }
     }
 
-    /// Returns the string at a file offset, which may lie inside a longer recorded one.
+    /// Returns the string at a file offset, which may be inside a longer recorded one.
     pub(super) fn string_at(&self, at: u64) -> Option<&[u8]> {
         self.kept.iter().find_map(|(start, from, length)| {
             let inside = usize::try_from(at.checked_sub(*start)?).ok().filter(|inside| inside < length)?;

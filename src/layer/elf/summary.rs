@@ -23,7 +23,7 @@ pub struct ElfSummary {
     pub runpath: Option<String>,
     /// The forward compatibility note of a compat library; a note that cannot be read counts as none.
     pub note: Option<CompatNote>,
-    /// GPU code by what its containers hold; sorted.
+    /// GPU code by the contents of its containers; sorted.
     pub code: Vec<CodeContainers>,
     /// Entries of fat binaries that are of no kind known here.
     pub unknown_entries: u32,
@@ -60,9 +60,9 @@ impl ElfSummary {
 /// Fat binary containers with equal contents in one section.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CodeContainers {
-    /// Where they lie.
+    /// The section that contains them.
     pub place: CodeSection,
-    /// What each holds.
+    /// The contents of each.
     pub holds: FatbinContents,
     /// How many there are.
     pub count: u32,
@@ -121,15 +121,15 @@ pub enum UninspectedElfPart {
     Truncated,
     /// The program headers or what they lead to: neither soname nor needed libraries are known.
     Dynamic,
-    /// The soname lies where the stream had passed already.
+    /// The soname is at an offset that the stream had already passed.
     Soname,
     /// Not every needed library has its name.
     Needed,
-    /// `DT_RPATH` or `DT_RUNPATH` lies where the stream had passed already.
+    /// `DT_RPATH` or `DT_RUNPATH` is at an offset that the stream had already passed.
     SearchPath,
     /// The section table: places of GPU code and the note are not known.
     Sections,
-    /// The forward compatibility note is there, but lies outside of what was kept.
+    /// The forward compatibility note exists, but is outside the kept part.
     Note,
     /// GPU code that is broken or of a shape not known here.
     Code,

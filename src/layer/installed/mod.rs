@@ -4,7 +4,7 @@
 //! [`file_read_mode`] selects the regular files to read by their path, and [`read_evidence`] reads their text. Both
 //! depend on their arguments alone, so the result for one layer does not depend on other layers. The path at which a
 //! distribution is *reached*, also through links, decides whether it counts: [`locate_record`]. The content of an
-//! environment often lies in the cache of a tool, to which the environment has hard links.
+//! environment is often in the cache of a tool, to which the environment has hard links.
 //!
 //! Paths are those of an archive: with or without `/` or `./` before them, and `/` between their parts.
 

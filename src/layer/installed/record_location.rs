@@ -60,7 +60,7 @@ fn is_site_packages(part: &str) -> bool {
 fn location_of_directory(folder: &str) -> RecordLocation {
     let kept = is_cache_or_build_path(folder);
     let above = split_directory(folder).0;
-    // What lies deeper belongs to another package.
+    // Deeper records belong to another package.
     if kept || above.split('/').any(is_site_packages) {
         return RecordLocation::NotInstalled;
     }

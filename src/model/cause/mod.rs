@@ -26,6 +26,17 @@ const EXACT_TAG: &str = "use the exact tag, such as 12.4.1-base-ubuntu22.04";
 const CORRECT_BUILD: &str = "correct the build in its version or its index, or describe the built image";
 /// The remedy where nothing better is known.
 const SCAN_OR_DESCRIBE: &str = "scan the built image, or describe it in an image description";
+/// The remedy where nothing explains an unknown value, with the command.
+pub(crate) const RUN_SCAN_OR_DESCRIBE: &str =
+    "run `imagelint scan` on the built image, or describe it in an image description";
+/// The remedy where a rule condition cannot use a value.
+pub(crate) const CORRECT_VALUE: &str = "correct the value, or adapt the condition to it";
+/// The remedy where an image description leaves the base image open.
+pub(crate) const SET_BASE: &str = "set `base`";
+/// The remedy where an image description leaves a package open.
+pub(crate) const ADD_TO_DESCRIPTION: &str = "add it to the image description";
+/// The remedy where an image description has a file of GPU code without targets.
+pub(crate) const SET_CODE_TARGETS: &str = "set its `sass` and `ptx`";
 /// The remedy where a part of a layer was not read.
 pub(super) const ALL_LAYERS: &str = "scan the image with all of its layers, each as it was pushed";
 /// The remedy where the tables end before a version.
@@ -299,12 +310,20 @@ causes! {
         existing_tag(nearest.as_deref());
     ImageNewer { image: String, date: Date } =
         "`{image}` is newer than the compatibility database of {date}" =>
-        "run `imagelint scan` on the built image, or describe it in an image description";
+        RUN_SCAN_OR_DESCRIBE;
     ImageNotInTables { image: String, date: Date } =
         "`{image}` is not in the compatibility database of {date}" =>
-        "run `imagelint scan` on the built image, or describe it in an image description";
+        RUN_SCAN_OR_DESCRIBE;
     MonthNotInTables { image: String, date: Date } =
         "the compatibility database of {date} does not have the contents of `{image}`" => scan_or_describe(image);
+    BuildOfDigest =
+        "the compatibility database has no entry for this digest, and its tag has several builds" =>
+        "set the date of the build with --as-of, because the compatibility database has no entry for this digest; or run `imagelint scan` on the built image";
+    BuildOfSystem =
+        "the tag has builds on several operating systems" =>
+        "name the operating system in the tag, pin the digest, or set the date of the build with --as-of";
+    BuildOfDate =
+        "the tag has several builds" => "pin the digest, or set the date of the build with --as-of";
     EnvValue { name: String, because: Box<Cause> } = "the value of {name}: {because}" => because.remedy();
 
     // Components.
@@ -385,7 +404,7 @@ causes! {
         "set `cuda_runtime` in an image description";
     CopiedTorch { package: String, image: String } =
         "{package} is copied from `{image}`, and its build there is unknown" =>
-        "run `imagelint scan` on the built image, or describe it in an image description";
+        RUN_SCAN_OR_DESCRIBE;
     DescribedVariable { name: String } = "the value of {name} is unknown" => "set it under [env]";
     DescribedExtension { name: String } =
         "{name} extends a variable of the base image" =>
@@ -414,6 +433,9 @@ causes! {
     OutsideIndex { address: String } =
         "{address} is outside of the index, and it was not read" =>
         "pin the build and its index, such as +cu128 with --index-url https://download.pytorch.org/whl/cu128, or scan the built image";
+    ReleaseMayNotExist { name: String, version: String, date: Date } =
+        "the compatibility database of {date} has no {name} {version}, and the build does not stop if it cannot be installed" =>
+        "pin a release that exists, and connect commands with `&&`";
     InstalledByBranch { name: String } =
         "{name} is installed by only some branches of the commands" =>
         "describe or scan the built image";
@@ -435,7 +457,7 @@ causes! {
         "use a tag that existed on that date, correct the date, or run `imagelint scan` on the built image";
     BaseWithoutTag { image: String, tag: String } =
         "`{image}` has no tag, so its content is unknown" =>
-        format!("add a tag, such as {tag}; or run `imagelint scan` on the built image, or describe it in an image description");
+        format!("add a tag, such as {tag}; or {RUN_SCAN_OR_DESCRIBE}");
     EntrypointProbe { image: String } =
         "it is unknown whether the entrypoint of `{image}` detects GPUs that cuda-compat does not support" =>
         "set `entrypoint` in an image description";

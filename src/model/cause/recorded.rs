@@ -102,6 +102,25 @@ impl Cause {
         }
     }
 
+    /// Whether a version is unknown because the base image was not read. A pinned release is taken to be installed anew.
+    pub const fn is_about_unread_base(&self) -> bool {
+        matches!(self, Self::BaseMayInclude { .. } | Self::BaseMayIncludeBuild { .. })
+    }
+
+    /// Whether a base image or its configuration was not read, and `imagelint lock` or `--pull` may read it.
+    pub fn is_base_not_read(&self) -> bool {
+        match self {
+            Self::BaseConfigNotRead { .. } | Self::NotInLockFile { .. } => true,
+            Self::FileNotRead { because, .. }
+            | Self::InstallsNotKnown { because }
+            | Self::ArchiveNotKnown { because }
+            | Self::Unknown { because, .. }
+            | Self::EnvValue { because, .. }
+            | Self::SeveralCandidates { because, .. } => because.is_base_not_read(),
+            _ => false,
+        }
+    }
+
     /// Returns the URL outside of any index that a package comes from, also where a report or description recorded it.
     pub fn address_outside_index(&self) -> Option<&str> {
         match self {

@@ -1,6 +1,9 @@
 //! What is known about a built image: the input of the start-up replay.
 
 use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::civil::Date;
 
 use crate::cuda::{COMPAT_ROOT, CodeTarget, CompatNote, ComputeCapability, CudaVersion, DriverVersion, LdConf};
 use crate::model::cause::Cause;
@@ -383,13 +386,55 @@ pub enum CudaUsage {
     Possible,
 }
 
+/// What distinguishes a possible build of the base image from the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BaseImageBuild {
+    /// Its CUDA version, if the tag stands for several.
+    pub cuda: Option<&'static str>,
+    /// Its operating systems, if the tag names none.
+    pub systems: Vec<&'static str>,
+    /// The first day on which it was built.
+    pub first: Option<Date>,
+    /// The day from which it was no longer built.
+    pub until: Option<Date>,
+    /// The version of its libcuda, if several were current when it was built.
+    pub libcuda: Option<DriverVersion>,
+}
+
+impl BaseImageBuild {
+    /// Whether builds on other operating systems differ from it.
+    pub fn names_system(&self) -> bool {
+        !self.systems.is_empty()
+    }
+}
+
+impl fmt::Display for BaseImageBuild {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let systems = match self.systems.as_slice() {
+            [] => None,
+            [os] => Some(format!("on {os}")),
+            [os, others @ ..] => Some(format!("on {os} and {} more", others.len())),
+        };
+        let period = match (self.first, self.until) {
+            (Some(first), Some(until)) => Some(format!("as built {first} .. {until}")),
+            (Some(first), None) => Some(format!("as built since {first}")),
+            (None, Some(until)) => Some(format!("as built before {until}")),
+            (None, None) => None,
+        };
+        let cuda = self.cuda.map(|cuda| format!("CUDA {cuda}"));
+        let libcuda = self.libcuda.map(|version| format!("with libcuda {version}"));
+        let parts: Vec<String> = [cuda, systems, period, libcuda].into_iter().flatten().collect();
+        f.write_str(&parts.join(", "))
+    }
+}
+
 /// Everything about an image that the start-up replay depends on.
 #[derive(Clone, Debug)]
 pub struct ImageFacts {
     /// The facts with their evidence.
     pub facts: Facts,
     /// The build, where the same tag has several.
-    pub build: Option<String>,
+    pub build: Option<BaseImageBuild>,
     /// The platforms; absent for an image that is built for the requested platform.
     pub platforms: TypedFact<Vec<String>>,
     /// The environment variables.

@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 
 pub use self::fact_key::{FactKey, VOCABULARY};
 pub use self::image_facts::{
-    CONTAINER_COMPONENT, CUDA_RUNTIME_COMPONENT, CodeTargets, CompatDirectory, CompatLibrary, Component, ComponentRole,
-    CudaUsage, DriverLibrary, EnvFacts, FrameworkErrorCodes, GpuCode, GpuCodeLibrary, ImageFacts, LibraryDependencies,
-    LibraryProvider, MinimumCapability, RequiredLibrary, TargetProcessor,
+    BaseImageBuild, CONTAINER_COMPONENT, CUDA_RUNTIME_COMPONENT, CodeTargets, CompatDirectory, CompatLibrary,
+    Component, ComponentRole, CudaUsage, DriverLibrary, EnvFacts, FrameworkErrorCodes, GpuCode, GpuCodeLibrary,
+    ImageFacts, LibraryDependencies, LibraryProvider, MinimumCapability, RequiredLibrary, TargetProcessor,
 };
 pub use self::observations::{
     BaseChanges, BuildMachineProperty, BuildMachineQuery, Completeness, EnvTemplate, FileKind, InspectionDepth,
@@ -114,9 +114,9 @@ pub enum Origin {
         digest: String,
         /// Path within the image.
         path: String,
-        /// The step of the history that made the layer, where the configuration tells it.
+        /// The history step that created the layer, if the configuration names it.
         step: Option<u32>,
-        /// What that step says, shortened.
+        /// The command of that step, shortened.
         made_by: Option<String>,
     },
     /// A command-line option.

@@ -137,10 +137,10 @@ impl PartialOrd for ExactVersion {
     }
 }
 
-/// The order of the texts.
+/// The order of PEP 440, and of the texts of one version.
 impl Ord for ExactVersion {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.text.cmp(&other.text)
+        self.compare(other).then_with(|| self.text.cmp(&other.text))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod exact_version;
 mod name;
+mod python_location;
 mod version_range;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,7 @@ use crate::model::named_values::named_values;
 pub use exact_version::ExactVersion;
 pub(crate) use exact_version::is_plain_version;
 pub use name::PackageName;
+pub use python_location::PythonLocation;
 pub use version_range::VersionRange;
 
 named_values! {
@@ -189,9 +191,16 @@ pub struct ObservedPackage {
     /// version; `None` if something requires it itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dependent: Option<Box<Requirement>>,
-    /// Whether it is installed into another Python environment than that of the base image.
-    #[serde(default, rename = "apart", skip_serializing_if = "std::ops::Not::not")]
-    pub separate_environment: bool,
+    /// Where it is installed, if not where the Python of the image searches.
+    #[serde(
+        default,
+        rename = "environment",
+        alias = "apart",
+        serialize_with = "python_location::serialize",
+        deserialize_with = "python_location::deserialize",
+        skip_serializing_if = "python_location::is_not_saved"
+    )]
+    pub location: Option<PythonLocation>,
     /// The number of the command; the packages of one command are resolved together.
     pub command: u32,
     /// Evidence.
@@ -202,15 +211,17 @@ impl ObservedPackage {
     /// Creates a package that is declared by something other than a command.
     pub fn new(manager: PackageManager, name: PackageName, version: PackageVersion, fact: FactId) -> Self {
         let requirement = Requirement { upgrade: true, ..Requirement::new(manager, name, version) };
-        Self {
-            requirement,
-            variant: None,
-            conditional: None,
-            dependent: None,
-            separate_environment: false,
-            command: 0,
-            fact,
-        }
+        Self { requirement, variant: None, conditional: None, dependent: None, location: None, command: 0, fact }
+    }
+
+    /// Returns the folder of its environment, if that does not see the packages of the base image.
+    pub fn separate_environment(&self) -> Option<&str> {
+        self.location.as_ref()?.separate_environment()
+    }
+
+    /// Whether it is in the same environment as another package, or both see the packages of the base image.
+    pub fn shares_environment_with(&self, other: &Self) -> bool {
+        self.separate_environment() == other.separate_environment()
     }
 }
 

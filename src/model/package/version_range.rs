@@ -122,6 +122,13 @@ impl VersionRange {
         self.specifiers().any(bounds)
     }
 
+    /// Returns the version of `>=`, if the range has no other specifier.
+    pub fn only_minimum(&self) -> Option<ExactVersion> {
+        let mut all = self.specifiers();
+        let first = all.next().filter(|one| *one.operator() == Operator::GreaterThanEqual)?;
+        all.next().is_none().then(|| ExactVersion::from(first.version()))
+    }
+
     /// Returns the number of specifiers.
     pub fn specifier_count(&self) -> usize {
         self.specifiers().count()

@@ -88,7 +88,7 @@ fn libraries_accepted_by_cli<'a>(
     compat_libraries_below(compat, COMPAT_ROOT).filter(keeps)
 }
 
-/// Whether the compat libraries that come first in the `ldconfig` call lie in several directories: then
+/// Whether the compat libraries that come first in the `ldconfig` call are in several directories: then
 /// libnvidia-container takes none, and the container is not created.
 pub(in crate::replay) fn has_scattered_compat_libraries(replay: Replay<'_>) -> bool {
     let uses_ldconfig = replay.host.compat_selection == CompatSelection::Ldconfig;

@@ -52,7 +52,7 @@ pub(super) fn find_image_libcuda(replay: Replay<'_>) -> (Option<LibcudaCandidate
     if let Some(found) = path.find_libcuda_in_image(replay) {
         return (Some(found), Some(path.basis));
     }
-    // An unseen path may lead to what lies elsewhere in the image.
+    // An unknown path may lead to a library elsewhere in the image.
     if path.is_unknown && !image_has_no_libcuda(replay) {
         return (Some(LibcudaCandidate::Open(path.basis)), None);
     }

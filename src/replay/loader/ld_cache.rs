@@ -29,7 +29,7 @@ pub(super) fn search_ld_cache(replay: Replay<'_>) -> (LibcudaCandidate<'_>, bool
     if alike { first } else { (LibcudaCandidate::Open(basis), false) }
 }
 
-/// The directories of the container in which the host's libraries may lie: one if it is certain, otherwise two.
+/// The directories of the container that may contain the host's libraries: one if it is certain, otherwise two.
 pub(super) struct HostLibraryDirectories<'a> {
     both: [&'a str; 2],
     certain: bool,
@@ -42,7 +42,7 @@ impl<'a> HostLibraryDirectories<'a> {
     }
 }
 
-/// Returns the directories of the container in which the host's libraries may lie, with the basis for that: the
+/// Returns the directories of the container that may contain the host's libraries, with the basis for that: the
 /// image's library directory where libraries are mounted one by one, the node's where CDI mounts them.
 pub(super) fn host_library_directories(replay: Replay<'_>) -> (HostLibraryDirectories<'_>, Basis) {
     let image = replay.image.library_directory.known().map(String::as_str);
@@ -56,7 +56,7 @@ pub(super) fn host_library_directories(replay: Replay<'_>) -> (HostLibraryDirect
     (HostLibraryDirectories { both, certain: known.is_some() }, basis)
 }
 
-/// Searches the cache as if the host's libraries lie in `host`; also returns whether a directory listed by the image
+/// Searches the cache as if the host's libraries are in `host`; also returns whether a directory listed by the image
 /// provides the result.
 fn search_with_host_directory<'a>(replay: Replay<'a>, host: &'a str) -> (LibcudaCandidate<'a>, bool) {
     // A container engine of its own kind keeps the host's libraries apart and in front.
@@ -165,7 +165,7 @@ pub(super) fn contains_directory(names: &[String], directory: &str) -> bool {
     names.iter().any(|name| name == directory)
 }
 
-/// Whether a library of the image lies in a directory; a library from a package lies in the system's library
+/// Whether a library of the image is in a directory; a library from a package is in the system's library
 /// directory.
 pub(super) fn is_library_in_directory(replay: Replay<'_>, directory: &str, library: &DriverLibrary) -> bool {
     let own = || replay.image.library_directory.known().is_some_and(|own| own == directory);
@@ -217,7 +217,7 @@ pub(super) fn find_in_host_directory<'a>(replay: Replay<'a>, directory: &str) ->
     }
 }
 
-/// Returns a library of the image that is newer than the host's and lies in the same directory: `ldconfig` links it,
+/// Returns a library of the image that is newer than the host's and is in the same directory: `ldconfig` links it,
 /// whatever compat directory is mounted.
 pub(super) fn image_library_newer_than_host(replay: Replay<'_>) -> Option<&DriverLibrary> {
     let host = replay.host.driver?;

@@ -93,7 +93,7 @@ fn hook_needs_an_ld_cache_or_a_regular_file_by_version() {
         ("no cache", COMPAT_FILES.to_owned(), "1.18.0", "host"),
         ("a cache", cached(COMPAT_FILES), "1.18.0", "compat 550.54.15"),
         ("no cache needed", COMPAT_FILES.to_owned(), "1.18.1", "compat 550.54.15"),
-        ("a link beside the file", cached(&linked), "1.17.8", "compat 550.54.15"),
+        ("a link next to the file", cached(&linked), "1.17.8", "compat 550.54.15"),
         (
             "two files",
             cached(&format!(
@@ -256,7 +256,7 @@ fn highest_version_of_a_directory_is_loaded() {
         ("the very name", list(&format!("{lib}/libcuda.so.1")), "/usr/lib/x86_64-linux-gnu/libcuda.so.1"),
         ("a link of the very name", format!("{DEBIAN_FILE}\"{lib}/libcuda.so.1\" = {{ link = \"x\" }}\n"), "host"),
         ("the very name elsewhere", list("/usr/local/lib/libcuda.so.1"), "host"),
-        ("a name that nobody asks for", list(&format!("{lib}/libcuda.so")), "host"),
+        ("a name that no program requests", list(&format!("{lib}/libcuda.so")), "host"),
         (
             "behind the old name",
             list("/lib/x86_64-linux-gnu/libcuda.so.550.54.15"),
@@ -294,7 +294,7 @@ fn search_path_is_searched_first() {
         ("stub", path("/usr/local/cuda/lib64/stubs", &both), "stops: /usr/local/cuda/lib64/stubs/libcuda.so.1"),
         ("stub without soname", path("/usr/local/cuda/lib64/stubs", stub), "host"),
         ("stub behind a link", path("/opt/lib", &elsewhere), "stops: /opt/lib/libcuda.so.1"),
-        ("directory beside", path("/usr/local/cuda/lib64", &both), "host"),
+        ("another directory", path("/usr/local/cuda/lib64", &both), "host"),
         ("longer name", path("/usr/local/cuda/lib64/stubsx", &both), "host"),
         ("empty parts", path("::", &both), "host"),
     ] {
@@ -414,13 +414,13 @@ fn packaged_library_is_in_the_library_directory_of_its_distribution() {
         )
     };
     for (what, image, pool, expected) in [
-        ("beside the host's", &debian, pool("docker-cdi", "/usr/lib/x86_64-linux-gnu"), "libnvidia-compute-535"),
+        ("next to the host's", &debian, pool("docker-cdi", "/usr/lib/x86_64-linux-gnu"), "libnvidia-compute-535"),
         ("apart from the host's, which are searched first", &debian, pool("docker-cdi", "/usr/lib64"), "host"),
-        ("host's directory not told", &debian, pool("docker-cdi", ""), "unknown"),
-        ("image's directory not told", &open, pool("docker-cdi", "/usr/lib64"), "unknown"),
+        ("host's directory unknown", &debian, pool("docker-cdi", ""), "unknown"),
+        ("image's directory unknown", &open, pool("docker-cdi", "/usr/lib64"), "unknown"),
         ("mounted into the image's own", &debian, pool("docker-gpus", ""), "libnvidia-compute-535"),
         (
-            "mounted into the image's own, told otherwise",
+            "mounted into the image's own, set otherwise",
             &debian,
             pool("docker-gpus", "/usr/lib64"),
             "libnvidia-compute-535",

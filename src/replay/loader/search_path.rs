@@ -47,7 +47,7 @@ impl<'a> SearchPath<'a> {
             return self.directories()?.find_map(|directory| find_in_directory(replay, directory));
         }
         let mut may_match_label = may_match_label.all().to_vec();
-        // The host's may lie in any of several: they are found for certain behind the last of these.
+        // The host's libraries may be in any of several directories: they are certain only after the last of these.
         let all = may_match_label.len();
         for directory in self.directories()? {
             let found = find_in_directory(replay, directory);

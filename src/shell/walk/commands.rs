@@ -11,6 +11,7 @@ use crate::shell::scripts::{
     ShellFiles, find_inline_script, reads_script_from_input, split_assignment, substitution_range, unquote,
 };
 use crate::shell::walk::command_status::{AndOrList, CommandStatus, Tristate};
+use crate::shell::walk::functions::errexit_of_option;
 use crate::shell::walk::redirections::{Redirections, is_background};
 use crate::shell::walk::state::{
     DoubleBrackets, MAX_COMMANDS, MAX_DEPTH, MAX_VARIABLES, RequiredSuccess, ShellBlockKind, ShellWalker,
@@ -26,7 +27,10 @@ const MAX_EXTRA_WORDS: usize = 50_000;
 pub(in crate::shell) fn walk_run(run: &RunInstruction, files: ShellFiles<'_>) -> Vec<Command> {
     let mut walk = ShellWalker::new(&run.scope, &run.heredocs, files);
     match &run.form {
-        RunForm::Shell(text) => walk.walk_text(text, 0),
+        RunForm::Shell(text) => {
+            walk.errexit = run.shell.iter().flatten().any(|word| errexit_of_option(word) == Some(true));
+            walk.walk_text(text, 0);
+        }
         RunForm::Exec(elements) => {
             let words: Vec<_> = elements
                 .iter()
@@ -69,6 +73,15 @@ pub(in crate::shell) fn walk_script(
     walk.into_commands()
 }
 
+/// Whether a token is a command that fails: what follows `||` in `pip install x || exit 1`. A group may end in one.
+fn is_failing_command(text: &MappedText, token: Option<&ShellToken>) -> bool {
+    match token {
+        Some(ShellToken::Word(range)) => matches!(text.get(range.clone()), "exit" | "return" | "false" | "{"),
+        Some(ShellToken::Open) => true,
+        _ => false,
+    }
+}
+
 impl<'a> ShellWalker<'a> {
     /// Returns the recorded commands; the last one is marked if a limit was reached.
     fn into_commands(mut self) -> Vec<Command> {
@@ -108,6 +121,7 @@ impl<'a> ShellWalker<'a> {
         let sure = self.required_list_start(&tokens, depth);
         self.levels += 1;
         let outer = std::mem::replace(&mut self.level, self.levels);
+        let outer_list = std::mem::replace(&mut self.list_start, self.out.len());
         let mut next = 0;
         // Behind the last token stands the end of a command too.
         while let Some(token) =
@@ -183,23 +197,49 @@ impl<'a> ShellWalker<'a> {
                 ShellToken::And => {
                     self.list.continue_with_and(sure.is_some_and(|from| at >= from) && self.branches.is_empty());
                 }
-                ShellToken::Or => self.list.continue_with_or(),
+                ShellToken::Or => {
+                    let is_required = is_failing_command(text, tokens.get(next));
+                    self.continue_with_or(is_required);
+                }
                 ShellToken::Open => self.open_block(ShellBlockKind::Subshell),
                 ShellToken::Close => self.close_block(&|kind| *kind == ShellBlockKind::Subshell),
                 ShellToken::Separator | ShellToken::ArmEnd => {
-                    self.list.end();
-                    self.brackets = DoubleBrackets::default();
-                    if token == ShellToken::ArmEnd
-                        && self.branches.last().is_some_and(|one| matches!(one.kind, ShellBlockKind::Case(_)))
-                    {
-                        self.end_arm();
-                    }
+                    self.end_list(tokens.get(next..).unwrap_or_default(), token == ShellToken::ArmEnd);
                 }
                 ShellToken::Pipe | ShellToken::Word(_) | ShellToken::Redirect(_) => {}
             }
             self.begin_loop(text, &tokens, next);
         }
         self.level = outer;
+        self.list_start = outer_list;
+    }
+
+    /// Continues a list behind `||`; the commands before it are required if what follows fails.
+    fn continue_with_or(&mut self, is_required: bool) {
+        if !is_required {
+            self.mark_failures_ignored();
+        }
+        self.list.continue_with_or();
+    }
+
+    /// Ends a list of commands before the rest of the text.
+    fn end_list(&mut self, rest: &[ShellToken], ends_arm: bool) {
+        self.list.end();
+        if !self.errexit && rest.iter().any(|token| matches!(token, ShellToken::Word(_))) {
+            self.mark_failures_ignored();
+        }
+        self.list_start = self.out.len();
+        self.brackets = DoubleBrackets::default();
+        if ends_arm && self.branches.last().is_some_and(|one| matches!(one.kind, ShellBlockKind::Case(_))) {
+            self.end_arm();
+        }
+    }
+
+    /// Marks the commands of the current list as ones that may fail.
+    fn mark_failures_ignored(&mut self) {
+        for command in self.out.iter_mut().skip(self.list_start) {
+            command.failure_ignored = true;
+        }
     }
 
     /// Walks one command, with the keywords in front of it.
@@ -368,8 +408,18 @@ impl<'a> ShellWalker<'a> {
             let Redirections { writes, appends, input, .. } = redirects;
             let input = if input == StandardInput::None { std::mem::take(&mut self.pipe.0) } else { input };
             let folder = self.current_folder().map(Arc::from);
-            let cut = false;
-            self.out.push(Command { words, span, variables, writes, appends, input, folder, conditional, cut });
+            self.out.push(Command {
+                words,
+                span,
+                variables,
+                writes,
+                appends,
+                input,
+                folder,
+                conditional,
+                failure_ignored: false,
+                cut: false,
+            });
         }
     }
 

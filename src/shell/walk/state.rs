@@ -176,6 +176,10 @@ pub(super) struct ShellWalker<'a> {
     pub(super) brackets: DoubleBrackets,
     /// How the script requires the success of the current command, if it is a condition.
     pub(super) required_success: Option<RequiredSuccess>,
+    /// Whether the shell exits if a command fails (`set -e`).
+    pub(super) errexit: bool,
+    /// The index in `out` of the first command of the current list.
+    pub(super) list_start: usize,
     /// Whether a sourced file or another command may have set any variable.
     pub(super) sourced: bool,
     /// The input of the current command from a pipeline, and the number of previous commands in it.
@@ -232,6 +236,8 @@ impl<'a> ShellWalker<'a> {
             list,
             brackets,
             required_success,
+            errexit: false,
+            list_start: 0,
             sourced,
             pipe,
             substitutions,

@@ -334,7 +334,7 @@ fn nothing_of_a_repository_is_run() {
     let done = place.run(&["compare", "--git", "main..change", "app/Dockerfile"]);
     assert!(out(&done).contains("app/Dockerfile"), "{}{}", out(&done), err(&done));
     assert!(!mark.exists(), "something was run");
-    // A file that was never fetched is an error, and fetched by nobody.
+    // A file that was never fetched is an error, and is not fetched.
     let id =
         Command::new("git").current_dir(place.path(".")).args(["rev-parse", "main:app/r.txt"]).output().expect("git");
     let id = String::from_utf8(id.stdout).expect("an id");

@@ -1,4 +1,4 @@
-//! Dockerfiles that lie elsewhere now: neither new nor gone, and no place where something new hides.
+//! Renamed Dockerfiles: neither new nor deleted, and their new failures are reported.
 
 use serde_json::Value;
 

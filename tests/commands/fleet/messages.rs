@@ -15,7 +15,7 @@ pub(crate) fn list(nodes: &[Value]) -> String {
     json!({ "kind": "NodeList", "items": nodes }).to_string()
 }
 
-/// What a fleet file is told of nodes: the exit code and each difference as `pool what`.
+/// The comparison of a fleet file with nodes: the exit code and each difference as `pool what`.
 pub(crate) fn drift(fleet: &str, nodes: &str) -> (i32, Vec<String>) {
     let repository = TestRepository::empty();
     repository.file("f.toml", fleet);
@@ -29,7 +29,7 @@ pub(crate) fn drift(fleet: &str, nodes: &str) -> (i32, Vec<String>) {
 
 pub(crate) const NOTHING: (i32, Vec<String>) = (0, Vec::new());
 
-/// The fleet that is imported from a node of which nobody knows the GPU, with the question about it answered.
+/// The fleet file imported from a node with an unknown GPU, with the GPU filled in.
 fn answered(nodes: &str) -> String {
     let (code, text, error) = import("nodes.json", nodes);
     assert_eq!(code, 0, "{error}");

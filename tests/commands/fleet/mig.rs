@@ -26,7 +26,7 @@ fn single(profile: &str) -> Value {
     node(&format!("NVIDIA-A100-SXM4-40GB-MIG-{profile}"), &labels, &json!({ "nvidia.com/gpu": "56" }))
 }
 
-/// The strategy `mixed`: devices of each profile are a resource, beside so many whole GPUs.
+/// The strategy `mixed`: devices of each profile are a resource, in addition to `whole` whole GPUs.
 fn mixed(profiles: &[&str], whole: u32) -> Value {
     let mut labels = json!({ "nvidia.com/mig.strategy": "mixed", "nvidia.com/gpu.count": "8" });
     let mut capacity = json!({ "nvidia.com/gpu": whole.to_string() });

@@ -62,7 +62,7 @@ fn equal_nodes_form_one_pool_and_different_nodes_do_not() {
     assert_eq!(train["labels"]["eks.amazonaws.com/nodegroup"].as_str(), Some("train"));
     // Labels of the old names alone.
     assert_eq!(get("tesla-t4-x4-450")["driver"].as_str(), Some("450.80.02"));
-    // Two nodes that nobody labelled: of one the machine type is known, of the other nothing.
+    // Two unlabelled nodes: the machine type of one is known, and nothing of the other.
     assert_eq!(get("tesla-t4-x4")["gpu"]["name"].as_str(), Some("Tesla T4"));
     assert!(get("tesla-t4-x4").get("driver").is_none());
     assert!(get("pool").get("gpu").is_none() && get("pool").get("driver").is_none());
@@ -170,7 +170,7 @@ fn values_missing_in_nvidia_smi_stay_undeclared() {
     let text = import("smi.csv", &unknown.replace("[N/A]\n", "12.9\n")).1;
     let pool = pools(&text).into_values().next().expect("a pool");
     assert_eq!(pool["gpu"]["compute_capability"].as_str(), Some("12.9"));
-    // A machine has one driver: these are several machines, and nobody says how many.
+    // A machine has one driver: these are several machines, and their number is unknown.
     let several = "name, driver_version\nTesla T4, 450.80.02\nTesla T4, 535.161.08\n";
     let found = pools(&import("smi.csv", several).1);
     assert_eq!(found.len(), 2);
@@ -466,7 +466,7 @@ fn affinity_selects_exactly_the_nodes_where_the_image_starts() {
     let all = nodes();
     // Of that release there are wheels for both processors that name the build.
     repository.file("Dockerfile", &test_repository::DOCKERFILE.replace("2.4.0+cu124", "2.6.0+cu126"));
-    // Everywhere but on the old driver, and where the driver or the GPU is not told.
+    // Everywhere except on the old driver and on nodes with an unknown driver or GPU.
     let expected = ["train-1", "train-2", "train-3", "mig-1", "mig-2", "shared-1", "arm-1"];
     assert_eq!(chosen(&affinity(&repository, &["Dockerfile", "--against", "nodes.json"]), &all), expected);
     assert_eq!(chosen(&affinity(&repository, &["Dockerfile"]), &all), expected, "by the labels of the pools");
@@ -539,7 +539,7 @@ fn no_affinity_is_written_without_deciding_labels_or_a_starting_pool() {
     refused(&["Dockerfile", "--fleet", "own.toml"], 2, "no label distinguishes new (starts) from old");
     repository.file("own.toml", &pool("new", "570.211.01").replace("tier", "\"kubernetes.io/arch\""));
     refused(&["Dockerfile", "--fleet", "own.toml"], 2, "no label that identifies it");
-    // A node that nobody labelled, of a pool that is declared for it: it is named, with what would tell it.
+    // An unlabelled node of a declared pool: the message names it and the label that would identify it.
     let bare = |name: &str, labels: Value| {
         json!({ "kind": "Node", "metadata": { "name": name, "labels": labels },
                 "status": { "capacity": { "nvidia.com/gpu": "1" }, "nodeInfo": { "architecture": "amd64" } } })

@@ -201,7 +201,7 @@ fn nodes_differing_by_a_missing_label_form_two_pools() {
         let (start, first) = head.split_once("\n[[pool]]").expect("two pools");
         let turned = format!("{start}\n[[pool]]{tail}\n[[pool]]{first}");
         assert_eq!(drift(&turned, &nodes), NOTHING, "{name}:\n{turned}");
-        // Nodes that went from one pool to the other are told of both.
+        // Nodes that moved from one pool to the other are reported for both.
         let (code, found) = drift(&fleet, &list(&[of(&full), of(&full), of(&json!(less))]));
         assert_eq!((code, found.len()), (1, 2), "{name}: {found:?}");
         assert!(found.iter().all(|one| one.ends_with(" nodes")), "{name}: {found:?}");

@@ -61,7 +61,7 @@ fn version_range_fails_later_if_all_releases_open_a_missing_library() {
     }
 }
 
-/// Its wheel brings no package of NVIDIA, and opens cuDNN with the first GPU.
+/// Its wheel depends on no package of NVIDIA, and opens cuDNN with the first GPU.
 #[test]
 fn paddle_fails_later_where_there_is_no_cudnn() {
     let warned = |base: &str, packages: &str| {

@@ -25,7 +25,7 @@ fn described_extra_adds_the_same_packages_as_pip() {
         ("\"jax[cuda]\" = \"0.3.25\"", "starts"),
         ("\"tensorflow[and-cuda]\" = \"2.15.1\"", "starts"),
         ("\"jax[cuda]\" = { unknown = \"nobody knows\" }", "undetermined"),
-        // No extra that brings anything, or one that this release did not have.
+        // An extra without packages, or one that this release did not have.
         ("jax = \"0.4.30\"", "not-applicable"),
         ("\"jax[cpu]\" = \"0.4.30\"", "not-applicable"),
         ("\"jax[]\" = \"0.4.30\"", "not-applicable"),

@@ -54,7 +54,7 @@ fn arm64_build_without_a_local_version_is_selected_by_index() {
     // So has every build for amd64.
     let t4 = fleet("T4", "470.223.02", "");
     assert!(written(&t4, "pip install torch==2.4.0").contains("torch==2.4.0+cu118 --extra-index-url"));
-    // What does not lie in that index is not found there: told, and not written.
+    // Packages that are not in that index are not found there: the fix is reported and not written.
     for run in [
         "pip install torch==2.5.1 numpy",
         "pip install torch==2.5.1 .",

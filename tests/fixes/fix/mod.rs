@@ -1,4 +1,4 @@
-//! `check --fix` and `--diff`: what is written, what is left as it is, and what nobody may write.
+//! `check --fix` and `--diff`: what is written, what is left unchanged, and what must not be written.
 
 use crate::support::test_repository;
 mod cuda_package_names;
@@ -92,7 +92,7 @@ fn a_fix_changes_only_the_value_in_its_line() {
         assert_eq!(code(&done), 0, "{name}: {}", out(&done));
         let again = repository.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
         assert_eq!((code(&again), out(&again)), (0, String::new()), "{name}");
-        // Who asks for a patch and gets none is told so.
+        // A requested patch without changes is reported.
         assert!(err(&again).starts_with("nothing to change: no automatic fix available"), "{name}: {}", err(&again));
         let safe = repository.run(&["check", "--diff", "Dockerfile"]);
         assert!(err(&safe).starts_with("nothing to change: no safe fix available"), "{name}: {}", err(&safe));
@@ -312,7 +312,7 @@ fn dockerfile_and_requirements_outside_its_directory_change_together() {
     assert!(text(&below, "requirements.txt").contains("torch==2.4.0+cu118"), "{}", err(&done));
     let again = below.run(&["check", "--diff", "--unsafe-fixes", "docker/Dockerfile"]);
     assert_eq!((code(&again), out(&again)), (0, String::new()), "{}", err(&again));
-    // From elsewhere nobody has named the folder above.
+    // In another working directory, the parent folder was not named.
     let other = written();
     let named = other.path("docker/Dockerfile").display().to_string();
     let done = other.run(&["check", "--fix", &named]);

@@ -63,7 +63,7 @@ fn every_combination_starts_on_every_pool_by_check_too() {
     }
 }
 
-/// No release has machine code for a B200, and of the libraries of its CUDA nobody knows whether they have any code for it.
+/// No release has machine code for a B200, and it is unknown whether the libraries of its CUDA have any code for it.
 #[test]
 fn combination_with_only_ptx_for_a_gpu_is_not_recommended() {
     let report = recommend(&TestRepository::empty(), &["--tensorflow", "--limit", "3"]);
@@ -161,7 +161,7 @@ fn a_pool_where_no_image_starts_is_reported() {
     assert!(out(&done).contains("none starts on `ancient`"), "{}", out(&done));
     let done = repository.run(&["recommend", "--torch", ">=2.0", "--format", "dockerfile"]);
     assert_eq!((code(&done), out(&done).as_str()), (1, ""), "nothing to paste: {}", err(&done));
-    // What each of them fails with is told, the newest of those that end alike.
+    // The failures are reported, for the newest of the releases with the same one.
     let report = recommend(&with(&[pool("b200", "B200", "580.95.05")]), &["--torch", "2.6"]);
     let rejected = report["rejected"].as_array().expect("a list");
     assert!(combinations(&report).is_empty() && !rejected.is_empty(), "{report}");
@@ -170,7 +170,7 @@ fn a_pool_where_no_image_starts_is_reported() {
     assert!(rejected.iter().all(|one| one["pools"][0]["pool"] == "b200"), "{report}");
 }
 
-/// A node that keeps the driver in a directory of its own is told of in the head, and no other is.
+/// The header names a node that has the driver in its own directory, and no other node.
 #[test]
 fn the_header_names_the_driver_directory_if_a_node_needs_it() {
     let docker = "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
@@ -443,7 +443,7 @@ fn split_without_ptx_jit_is_listed_next_to_an_image_with_ptx_jit() {
     }
     let text = out(&repository.run(&["recommend", "--torch", "--limit", "2"]));
     assert!(text.contains("Without PTX JIT: a separate image for each of t4 | b200"), "{text}");
-    // What starts everywhere with its own code is told alone.
+    // Only a combination that starts everywhere with its own code is reported.
     for drivers in [["535.161.08", "580.95.05"], ["570.211.01", "570.211.01"]] {
         let [old, new] = drivers;
         let report =
@@ -468,7 +468,7 @@ fn build_for_the_cuda_of_the_requested_base_is_first() {
             assert_eq!(code(&done), 0, "{}", out(&done));
         }
     }
-    // Where no build for its CUDA starts the others are told.
+    // If no build for its CUDA starts, the others are reported.
     let repository = with(&[pool("old", "T4", "470.182.03")]);
     let base = "nvidia/cuda:11.8.0-base-ubuntu22.04";
     let report = recommend(&repository, &["--torch", ">=2.0", "--base", base, "--limit", "1"]);
@@ -489,7 +489,7 @@ fn after_the_driver_directory_the_driver_is_the_reason() {
     }
 }
 
-/// A wheel that no index of builds has is the one of the default index, whatever torch is beside it.
+/// A wheel that is in no index of builds is that of the default index, with any torch.
 #[test]
 fn cuda_version_of_a_default_wheel_does_not_follow_torch() {
     let repository = with(&[pool("t4", "T4", "470.223.02"), pool("a100", "A100", "535.161.08")]);
@@ -527,7 +527,7 @@ fn older_bases_are_tried_if_no_other_candidate_starts() {
         let fates = checked(&repository, first["dockerfile"].as_str().expect("a text"));
         assert!(fates.iter().all(|fate| fate.ends_with(" starts")), "{fates:?}");
     }
-    // Where another starts they are not told.
+    // If another one starts, they are not reported.
     let repository = with(&[pool("a100", "A100", "535.161.08")]);
     let report = recommend(&repository, &["--jax", "--limit", "9"]);
     assert!(combinations(&report).iter().all(|one| one["base"] != "nvidia/cuda:12.0.1-base-ubuntu22.04"), "{report}");

@@ -30,13 +30,13 @@ fn packages_of_one_torch_are_of_the_same_one() {
     for old in ["torchvision==0.1.", "torchvision==0.2.", "torchvision==0.3.0"] {
         assert!(!of_torch.iter().any(|one| one.contains(old)), "{old}: {of_torch:?}");
     }
-    // Where nobody wishes for torch itself, what asks for it asks for one.
+    // If torch is not requested, the packages that require it determine its release.
     let without = specs(&repository, &["--with", "vllm==0.8.5.post1", "--with", "torchaudio"]);
     assert!(!without.is_empty(), "{without:?}");
     assert!(without.iter().all(|one| one.contains("torchaudio==2.6.0")), "{without:?}");
     for wishes in [
         ["--torch", "2.6", "--with", "torchvision<0.20"],
-        // What an image brings that is built on torch keeps the torch of the image.
+        // Packages of an image that are built for its torch keep that torch.
         ["--torch", "==2.7.1", "--with", "vllm==0.24.0"],
     ] {
         let done = repository.run(&[&["recommend"], &wishes[..]].concat());

@@ -163,7 +163,7 @@ fn options_are_added_wherever_nvcc_reads_them() {
         assert!(text.contains(&written), "{text}");
         assert!(!out(&repository.run(&["check", "Dockerfile"])).contains("fails"), "{text}");
     }
-    // PTX beside it runs on that GPU, and which of the two is run nobody knows: nothing fails for certain.
+    // The additional PTX runs on that GPU, and it is unknown which of the two runs: nothing fails for certain.
     let two = format!("RUN nvcc -ptx -arch=sm_80 k.cu -o k.ptx && nvcc {own} a.cu -o /a\nCMD /a");
     let partly = repository(&[H100], "12.4.1", &two);
     let report = partly.json(&["check", "Dockerfile"]);

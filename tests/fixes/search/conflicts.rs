@@ -1,4 +1,4 @@
-//! What stays beside a change and would not build with it, or be of another build: then it is told, and never written.
+//! Lines that would not build with a change, or would be of another build: the fix is reported, and never written.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ const V100: Pool<'_> = ("a", "V100", "535.161.08", "docker-gpus", "1.17.8");
 const SETUP: &str = "from setuptools import setup\nfrom torch.utils.cpp_extension import BuildExtension, CUDAExtension\n\
      setup(name=\"x_cuda\", ext_modules=[CUDAExtension(\"x_cuda\", [\"k.cu\"])], cmdclass={\"build_ext\": BuildExtension})\n";
 
-/// The first change of the image that is told, and whether it is one that somebody has to make.
+/// The first reported change of the image, and whether it is manual.
 fn first(pool: Pool<'_>, dockerfile: &str) -> (String, bool) {
     let place = on(&[pool], dockerfile);
     place.file("setup.py", SETUP);
@@ -129,7 +129,7 @@ fn byte_order_mark_of_a_requirements_file_is_kept() {
     let text = fs::read_to_string(place.path("r.txt")).expect("a list");
     let page = "--extra-index-url https://download.pytorch.org/whl/cu118\r\n";
     assert_eq!(text, format!("\u{feff}{page}torch==2.4.0+cu118\r\nnumpy\r\n"));
-    // In UTF-16 it is read as pip reads it, and nobody writes it.
+    // A list in UTF-16 is read as pip reads it, and never written.
     for bytes in [u16::to_le_bytes as fn(u16) -> [u8; 2], u16::to_be_bytes] {
         let wide: Vec<u8> = "\u{feff}torch==2.4.0\r\n".encode_utf16().flat_map(bytes).collect();
         fs::write(place.path("r.txt"), &wide).expect("a list");

@@ -12,10 +12,10 @@ fn a_cuda_base_image_is_recommended_for_missing_libraries_on_a_plain_system() {
     for (base, package, expected) in [
         ("python:3.11-slim", "onnxruntime-gpu==1.19.2", true),
         ("ubuntu:22.04", "onnxruntime-gpu==1.19.2", true),
-        // It asks for none, or brings its own.
+        // It requests none, or has its own.
         ("python:3.11-slim", "onnxruntime==1.19.2", false),
         ("python:3.11-slim", "torch==2.4.0", false),
-        // What the base brings is not known, it has them, or another tag of it does.
+        // The contents of the base are unknown, it has the libraries, or another tag of it does.
         ("mirror.example/own/python:3.11", "onnxruntime-gpu==1.19.2", false),
         ("nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04", "onnxruntime-gpu==1.19.2", false),
         ("nvidia/cuda:12.4.1-base-ubuntu22.04", "onnxruntime-gpu==1.19.2", false),
@@ -36,7 +36,7 @@ fn a_cuda_base_image_is_recommended_for_missing_libraries_on_a_plain_system() {
     }
 }
 
-/// What is known of a digest is told of the image that has it; which tag that was, a lock file may say.
+/// Known facts about a digest are reported for its image; a lock file may name the tag.
 #[test]
 fn base_pinned_by_digest_has_the_fixes_of_its_tag() {
     let t4 = ("t4", "T4", "470.57.02", "docker-gpus", "1.17.8");
@@ -77,7 +77,7 @@ fn base_pinned_by_digest_has_the_fixes_of_its_tag() {
     }
 }
 
-/// Of most months nobody says which tags they have.
+/// The tags of most months are unknown.
 #[test]
 fn unknown_monthly_tags_are_not_suggested() {
     let t4 = || ("t4", "T4", "470.57.02", "docker-gpus", "1.13.5");

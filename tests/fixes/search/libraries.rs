@@ -122,11 +122,11 @@ fn no_deps_install_is_fixed_by_installing_dependencies() {
         // Another build of the same release lacks the same libraries.
         let same = |title: &&str| title.contains("torch==2.5");
         assert!(!titles(&found).iter().any(same), "{command}: {found:?}");
-        // What brings more packages is written for those who ask for it.
+        // A fix with more packages is written only on request.
         assert_eq!(out(&repository.run(&["check", "--diff", "Dockerfile"])), "", "{command}");
         assert_eq!(written(&repository), (format!("{slim}RUN {expected}\n"), true), "{command}");
     }
-    // It stands elsewhere, and is told.
+    // The option is set elsewhere, and the fix is reported.
     let repository = one(A100, &format!("{slim}ENV PIP_NO_DEPS=1\nRUN pip install torch==2.5.1\n"));
     let told = found(&repository);
     assert!(titles(&told)[0].ends_with("without --no-deps, manual: no single value in a file selects it"), "{told:?}");

@@ -118,7 +118,7 @@ fn pools_needing_different_images_are_reported_in_every_format() {
     assert_eq!(human.matches(SPLIT).count(), 1, "once: {human}");
     let verbose = out(&repository.run(&["check", "--show-fixes", "-v", "Dockerfile"]));
     assert_eq!(verbose.matches(SPLIT).count(), 1, "once: {verbose}");
-    // Those whose readers write changes by themselves seek them unasked; nothing beside them depends on that.
+    // Formats whose readers apply changes always contain fixes; this does not affect the other formats.
     let beside = ["--format", "sarif=a.sarif", "--format", "human"];
     let done = repository.run(&[&["check"], &beside[..], &["Dockerfile"]].concat());
     assert!(!out(&done).contains(SPLIT), "{}", out(&done));
@@ -172,7 +172,7 @@ fn an_option_without_effect_is_reported() {
     }
 }
 
-/// What may be open, on a tag that another build may stand behind tomorrow.
+/// A case with an open base image, on a tag that may get another build.
 fn open() -> TestRepository {
     let repository = TestRepository::empty();
     repository.file("fleet.toml", "[[pool]]\nname = \"a\"\ngpu = \"T4\"\ndriver = \"470.82.01\"\n");

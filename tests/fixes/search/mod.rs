@@ -350,7 +350,7 @@ fn sarif_and_rdjsonl_contain_fixes_without_the_flag() {
     assert_eq!(change["deletedRegion"]["startLine"], 2, "{fix}");
     let line = told(&repository, &["--format", "rdjsonl"]);
     assert!(line["suggestions"][0]["text"].as_str().is_some_and(|text| text.contains("+cu11")), "{line}");
-    // Others have them where they are asked for, whatever lies beside.
+    // Other formats contain fixes only on request, with any additional format.
     let fixes_of = |report: &Value| list(&report["subjects"][0]["findings"][0]["fixes"]).len();
     assert_eq!(fixes_of(&told(&repository, &["--format", "json"])), 0);
     let beside = ["--format", "json", "--format", "sarif=x.sarif", "--format", "rdjsonl=x.rdjsonl"];
@@ -495,7 +495,7 @@ fn distant_releases_are_listed_after_near_fixes() {
         "{titles:?}"
     );
     assert!(!titles.iter().any(|title| title.contains("torch==1.") || title.contains("torch==2.0")), "{titles:?}");
-    // No neighbour starts: the last resort stands behind the driver, and nobody writes it.
+    // No neighbouring release starts: the last resort follows the driver, and is not written.
     let repository = one(pool, "FROM python:3.12\nRUN pip install torch==2.13.0\n");
     let found = fixes(&repository.json(&["check", "--show-fixes", "Dockerfile"]), "a");
     assert_eq!(kinds(&found), ["driver", "framework-version"], "{found:?}");
@@ -618,7 +618,7 @@ fn host_libraries_precede_the_compat_directory_of_the_image() {
         let all = fixes(&repository.json(&["check", "--show-fixes", "Dockerfile"]), "a");
         all.into_iter().find(|fix| fix["title"].as_str().is_some_and(|title| title.contains("LD_LIBRARY_PATH=")))
     };
-    // Legacy mode mounts where Debian keeps libraries; with CDI they lie where the node keeps them.
+    // Legacy mode mounts where Debian keeps libraries; with CDI they are where the node has them.
     for (toolkit, first) in [
         ("1.17.6", "=/usr/lib/x86_64-linux-gnu:/usr/local/nvidia/lib64:"),
         ("1.18.1", "=/usr/lib/x86_64-linux-gnu:/usr/lib64:/usr/local/nvidia/lib64:"),
@@ -634,7 +634,7 @@ fn host_libraries_precede_the_compat_directory_of_the_image() {
         // Its compat library is what lets it start there, or is of no use either.
         ("1.18.1", "570.124.06", "v0.15.0"),
         ("1.17.6", "450.80.02", "v0.15.0"),
-        // Nothing names the compat directory, or nobody knows.
+        // No configuration names the compat directory, or that is unknown.
         ("1.17.6", "580.95.05", "v0.6.0"),
         ("1.17.6", "580.95.05", "v99.0.0"),
     ] {

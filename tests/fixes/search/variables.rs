@@ -1,5 +1,5 @@
-//! Variables of the image that stop it: repaired, narrowed, emptied, or given where they are missing; and where the base
-//! is named, told as manual.
+//! Variables of the image that stop it: repaired, narrowed, emptied, or added if they are missing; and if the base is
+//! named, reported as manual.
 
 use std::fs;
 
@@ -151,7 +151,7 @@ fn driver_directory_is_added_to_the_library_path_if_needed() {
         assert_eq!(first(&repository), (title, "safe".to_owned()), "{line}");
         assert_eq!(written(&repository), (format!("{slim}{expected}{torch}"), true), "{line}");
     }
-    // It is there, or no node looks for it; where what it is now is not known it is told under a condition alone.
+    // The variable is set, or no node reads it; if its present value is unknown, the fix has a condition.
     for (pool, from) in [
         (gke, "FROM nvidia/cuda:12.2.2-runtime-ubuntu22.04\n"),
         (DOCKER, slim),

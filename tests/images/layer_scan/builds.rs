@@ -1,4 +1,4 @@
-//! Builds without CUDA that nobody chose, and what the build strings of conda say.
+//! Builds without CUDA that no command selected, and the build strings of conda.
 
 use serde_json::Value;
 
@@ -56,7 +56,7 @@ fn default_cpu_only_build_of_a_platform_fails_as_cpu_only() {
     assert_eq!(on_gh200(&repository.json(&["check", "one.image.toml"])), cpu_only, "{described}");
     let chosen = on_arm(torch("2.6.0+cpu", "2.6.0+cpu")).json(&["scan", "oci:images:one"]);
     assert!(!on_gh200(&chosen).0, "{chosen:#}");
-    // Where a plain install brings CUDA, one without it was chosen.
+    // If a plain install has CUDA, a build without it was selected.
     let image = Image::new(&[PATH]).layer("ADD rootfs", debian()).layer("RUN pip install", torch("2.6.0", "2.6.0"));
     let report = scan(&image);
     assert_eq!(report["subjects"][0]["gpu_content"], false, "{report:#}");
@@ -86,7 +86,7 @@ fn conda(names: &[&str]) -> Image {
     image.layer("RUN conda install", layer)
 }
 
-/// What is told under a key.
+/// The reported value of a fact.
 fn fact_value(report: &Value, key: &str) -> Value {
     let fact = facts(report).iter().rfind(|fact| fact["key"] == key);
     fact.map_or(Value::Null, |fact| fact["value"].clone())

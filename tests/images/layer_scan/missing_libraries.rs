@@ -110,7 +110,7 @@ fn builds_with_gpu_code_or_runtime_compilation_keep_their_verdict() {
     }
     let cpu = scan(&Image::new(&[PATH]).layer("ADD rootfs", debian()).layer("RUN pip install", record(None)));
     assert_eq!(cpu["subjects"][0]["gpu_content"], false, "{cpu:#}");
-    // A GPU for which no compiler of that CUDA makes code has none, whatever lies there.
+    // A GPU that no compiler of that CUDA supports has no code, with any files.
     let repository = repository(&[("one", &image(record(Some("13.0"))))]);
     let fleet = crate::layer_scan::FLEET.replace("\"A100\"", "\"V100\"").replace("570.211.01", "580.82.07");
     repository.file("fleet.toml", &fleet);
@@ -291,7 +291,7 @@ fn unreadable_gpu_code_does_not_mean_no_gpu_code() {
         let report = of(elf, &[PATH]);
         assert_eq!(report["subjects"][0]["gpu_content"], false, "{what}: {report:#}");
     }
-    // What can be read beside it is not all that counts; torch has its tables.
+    // The readable libraries are not all that count; torch has its tables.
     let layer = Layer::new().file("/app/liba.so", &library(&both_pools()));
     let two = layer.file("/app/libb.so", &Elf { sections: false, ..Elf::default() }.registered(&[one()]).bytes());
     assert_eq!(both(&scan(&image(two))), OPEN);

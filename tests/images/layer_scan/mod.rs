@@ -268,7 +268,7 @@ fn oversized_layers_are_skipped_and_named() {
     }
 }
 
-/// A layer that is kept elsewhere is left out as one that is too large is: told, and no error of the image.
+/// A foreign layer is left out like one that is too large: with a note, and without an error of the image.
 #[test]
 fn a_foreign_layer_is_left_out_and_named() {
     let image = with_torch(&[sass(80, ' ')]);
@@ -484,7 +484,7 @@ fn history_is_used_only_for_skipped_layers() {
     let upper = || torch(Layer::new(), SITE, "2.6.0+cu124", "12.4", &[sass(80, ' ')]);
     let both = lower().layer("COPY venv", upper());
     assert_eq!(scanned(&both, &limit).0.as_deref(), Some("2.6.0"));
-    // What lies below a layer that was left out may be replaced by it.
+    // A layer that was left out may replace files of lower layers.
     let above = Image::new(&[GPUS, COMPUTE, PATH]).layer("COPY venv", upper()).layer("COPY big", large(Layer::new()));
     let (version, report) = scanned(&above, &limit);
     assert_eq!(version, None);

@@ -79,7 +79,7 @@ fn present_or_not_surely_loaded_library_is_not_reported_missing() {
         let report = scan(&image(layer));
         assert_eq!(both(&report), BOTH, "{what}: {report:#}");
     }
-    // Beside torch nobody says that a package that no table knows is used; one that is passed over fails nothing.
+    // With torch, it is unknown whether an unlisted package is used; an unread one causes no failure.
     let site = |layer: Layer| torch(layer, SITE, "2.6.0+cu124", "12.4", &[sass(80, ' '), sass(90, ' ')]);
     let passed = |name: &str, file: &str| {
         record(Layer::new(), name, "0.0.29").file(&format!("{SITE}/{file}"), &library(&NEEDED, None))
@@ -119,7 +119,7 @@ fn needed_cuda_runtime_is_not_assumed_statically_linked() {
     assert_eq!(both(&report), [STARTS, STARTS], "{report:#}");
 }
 
-/// A program that asks for a library of the CUDA runtime, and where that lies.
+/// A program that needs a library of the CUDA runtime, with its search path.
 fn program(soname: &'static str, runpath: Option<&'static str>) -> Layer {
     Layer::new().file("/opt/x/bin/exe", &library(&[soname], runpath))
 }

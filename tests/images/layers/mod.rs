@@ -1,4 +1,4 @@
-//! Layers read from their packed bytes: what is seen, how layers lie over each other, and every fault tried.
+//! Layers read from their packed bytes: the entries found, the overlay of layers, and every fault.
 
 use crate::support::layer_build as build;
 mod faults;

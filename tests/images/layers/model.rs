@@ -46,7 +46,7 @@ fn real(files: &Files, path: &str) -> Option<String> {
     Some(done.iter().flat_map(|part| ["/", part]).collect())
 }
 
-/// Where a new entry lands, with its directories made.
+/// Returns the path of a new entry and creates its directories.
 fn land(files: &mut Files, path: &str) -> Option<String> {
     let (parent, name) = path.rsplit_once('/').expect("a path");
     let parent = real(files, parent)?;

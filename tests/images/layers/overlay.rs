@@ -66,14 +66,14 @@ fn files_and_directories_replace_each_other() {
         let tree = tree(vec![below.clone(), upper]);
         assert!(tree.get("/d/a.so").is_none() && tree.get("/f.so").is_some() && tree.get("/dd.so").is_some());
     }
-    // A directory where a file or a link was, told or only meant.
+    // A directory in the place of a file or a link, with or without an entry of its own.
     for upper in [new().directory("f.so/").directory("l/"), new().file("f.so/readme.txt", "").file("l/x.txt", "")] {
         let tree = tree(vec![below.clone(), upper]);
         assert_eq!(paths(&tree), [("/d/a.so", 0), ("/dd.so", 0)]);
     }
     // A directory leaves a directory.
     assert_eq!(paths(&tree(vec![below.clone(), new().directory("d/")])).len(), 4);
-    // A link replaced by a file that nobody wants.
+    // A link replaced by a file without any use.
     assert!(tree(vec![below, new().file("l", "x")]).get("/l").is_none());
 }
 

@@ -129,10 +129,11 @@ const CODE: &[(&str, &[&str])] = &[
 const BUILT_IN: &[(&str, &str)] = &[
     ("build/arguments.rs", "options of programs such as cp, which the shell walker needs without tables of a user"),
     ("build/command_effect.rs", "programs such as cp, which the shell walker needs without tables of a user"),
+    ("build/installers.rs", "installers, which the shell walker and the reader of commands share"),
     ("cli/", "loads the tables of the user"),
     ("extract/image_config.rs", "the history of an image"),
     ("extract/description.rs", "image descriptions"),
-    ("extract/layers/", "what lies in layers"),
+    ("extract/layers/", "contents of layers"),
     ("knowledge/toml_reader.rs", "words that people write for others, of the program's own keys"),
     ("layer/installed/file_kind.rs", "what is kept of a layer is kept by its digest alone, for every set of tables"),
 ];

@@ -110,7 +110,7 @@ fn closing(code: &str, open: usize) -> usize {
     code.len()
 }
 
-/// Comments and literals in order; what lies between them is code.
+/// Comments and literals in order; the text between them is code.
 fn pieces(text: &str) -> Vec<(Range<usize>, Kind)> {
     let start = pattern(
         r#"(?x) (?P<line>//[^\n]*) | (?P<block>/\*) | \b(?:b|c)?r(?P<hashes>\#*)" | (?P<string>")

@@ -13,7 +13,7 @@ use crate::integrations::test_repository::TestRepository;
 use crate::integrations::{REFUSED, own_yaml};
 use crate::support::program::imagelint_program;
 
-/// Keeps what it was called with; a list of comments is what lies in a file, a body is kept.
+/// A `gh` that records its arguments; a list of comments is the content of a file, a body is kept.
 const GH: &str = r#"#!/bin/bash
 printf '%q ' "$@" >>"$HOME/gh.log"; echo >>"$HOME/gh.log"
 for word in "$@"; do case $word in body=@*) cp "${word#body=@}" "$HOME/body.md" ;; esac; done

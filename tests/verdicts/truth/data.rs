@@ -52,7 +52,7 @@ pub(crate) struct Image {
     pub(crate) ptx: Option<Vec<String>>,
     pub(crate) compat_libcuda: Option<String>,
     pub(crate) baked_libcuda: Option<String>,
-    /// Where the system's libraries lie, if not as on Debian.
+    /// The folder of the system's libraries, if it is not that of Debian.
     pub(crate) library_folder: Option<String>,
 }
 

@@ -94,7 +94,7 @@ fn ends(verdict: &Verdict) -> Vec<String> {
     ends
 }
 
-/// The step that stops, else the first that cannot be told, else the last.
+/// The step that stops, otherwise the first unknown one, otherwise the last.
 fn deciding(steps: &[Step]) -> String {
     let with = |result: StepStatus| steps.iter().find(|step| step.result == result);
     let step = with(StepStatus::Stops).or_else(|| with(StepStatus::Unknown)).or(steps.last());

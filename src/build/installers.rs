@@ -1,0 +1,39 @@
+//! Commands that install packages, by the table `installer_commands`.
+
+use crate::build::command::Word;
+use crate::knowledge::{InstallerCommandRow, InstallerSyntax, Knowledge};
+
+/// Returns the longest row of the table that a command begins with; `program` is the name of its first word.
+pub fn installer_of_command(program: &str, words: &[Word]) -> Option<&'static InstallerCommandRow> {
+    let begins = |row: &&InstallerCommandRow| {
+        let Some((name, subcommands)) = row.words.split_first() else { return false };
+        let is_named = if row.versioned { is_versioned_program(program, name) } else { program == *name };
+        let named = |(at, subcommand): (usize, &&str)| words.get(at + 1).and_then(Word::known) == Some(*subcommand);
+        is_named && subcommands.iter().enumerate().all(named)
+    };
+    Knowledge::built_in().installer_commands().iter().filter(begins).max_by_key(|row| row.words.len())
+}
+
+/// Whether a program has a name, with or without a version: `pip3.11`.
+pub fn is_versioned_program(program: &str, name: &str) -> bool {
+    let version = program.strip_prefix(name);
+    version.is_some_and(|version| version.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-')))
+}
+
+/// Whether an installer changes only Python packages; others may write lock files and projects.
+pub(super) fn changes_only_packages(row: &InstallerCommandRow) -> bool {
+    match row.syntax {
+        InstallerSyntax::Pip
+        | InstallerSyntax::Uv
+        | InstallerSyntax::Requirements
+        | InstallerSyntax::SingleRun
+        | InstallerSyntax::NewEnvironment
+        | InstallerSyntax::Synchronize => true,
+        InstallerSyntax::Project
+        | InstallerSyntax::ProjectRun
+        | InstallerSyntax::Conda
+        | InstallerSyntax::CondaRun
+        | InstallerSyntax::CondaLock
+        | InstallerSyntax::System => false,
+    }
+}
