@@ -120,8 +120,10 @@ impl FileEffect {
             None => Self::Nothing,
             Some((to, _)) if is_url(to) => Self::Nothing,
             Some((_, sources)) if !sources.iter().any(is_url) => Self::of_transfer(row, arguments, operands),
-            Some((to, _)) if arguments.has(OptionMeaning::Recursive) => {
-                Self::Unpack { archive: None, folder: Some(to.clone()) }
+            Some((to, _)) if arguments.has(OptionMeaning::Recursive) => Self::of_unknown_files(to),
+            // What a pattern of a URL stands for is unknown.
+            Some((to, sources)) if sources.iter().any(|source| source.file_name().is_none()) => {
+                Self::of_unknown_files(to)
             }
             Some((to, sources)) => {
                 let ends_in_slash = to.text.as_ref().is_some_and(|to| to.ends_with(['/', '.']));
@@ -132,13 +134,20 @@ impl FileEffect {
                 let target = match (is_file, ends_in_slash || sources.len() > 1) {
                     (true, false) => DownloadTarget::File(to.clone()),
                     (_, true) => DownloadTarget::RemoteName { folder: Some(to.clone()), server_named: false },
-                    (false, false) => return Self::Unpack { archive: None, folder: Some(to.clone()) },
+                    (false, false) => return Self::of_unknown_files(to),
                 };
                 operands.pop();
                 let may_have_options = arguments.may_hide_options;
                 Self::Download { addresses: operands, to: target, may_have_options }
             }
         }
+    }
+
+    /// Returns the effect of writing a file at a path, or files of unknown names into it.
+    fn of_unknown_files(to: &Operand) -> Self {
+        let source = Operand { text: None, span: to.span };
+        let to = Destination::Path(to.clone());
+        Self::Transfer { kind: TransferKind::Copy, sources: vec![source], to, recursive: true, selective: false }
     }
 
     /// Returns the effect of a program that downloads.
@@ -165,6 +174,11 @@ impl FileEffect {
                 }
                 _ => file.clone(),
             }),
+            None if effect == ToolEffect::DownloadByServerName => {
+                let Some(first) = addresses.first() else { return Self::Nothing };
+                let here = Operand { text: Some(".".to_owned()), span: first.span };
+                return Self::of_unknown_files(&folder.unwrap_or(here));
+            }
             None if by_name || arguments.has(OptionMeaning::RemoteName) => {
                 DownloadTarget::RemoteName { folder: folder.or(remote_folder), server_named }
             }

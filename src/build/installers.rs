@@ -20,16 +20,16 @@ pub fn is_versioned_program(program: &str, name: &str) -> bool {
     version.is_some_and(|version| version.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-')))
 }
 
-/// Whether an installer changes only Python packages; others may write lock files and projects.
+/// Whether an installer changes only Python packages; others may write lock files and projects, or run a tool.
 pub(super) fn changes_only_packages(row: &InstallerCommandRow) -> bool {
     match row.syntax {
         InstallerSyntax::Pip
         | InstallerSyntax::Uv
         | InstallerSyntax::Requirements
-        | InstallerSyntax::SingleRun
         | InstallerSyntax::NewEnvironment
         | InstallerSyntax::Synchronize => true,
-        InstallerSyntax::Project
+        InstallerSyntax::SingleRun
+        | InstallerSyntax::Project
         | InstallerSyntax::ProjectRun
         | InstallerSyntax::Conda
         | InstallerSyntax::CondaRun

@@ -50,6 +50,8 @@ pub struct DescribedRemoval {
     pub name: String,
     /// The number of the command.
     pub command: u32,
+    /// The folder of the Python environment that it was installed in, as for a package.
+    pub environment: Option<String>,
 }
 
 /// The keys of the table of a package.
@@ -72,7 +74,7 @@ const PACKAGE_TABLE_KEYS: &[&str] = &[
 ];
 
 /// The keys of a removed package.
-const REMOVAL_KEYS: &[&str] = &["manager", "name", "command"];
+const REMOVAL_KEYS: &[&str] = &["manager", "name", "command", "environment"];
 
 /// The names of the package managers in descriptions.
 pub(crate) const PACKAGE_MANAGERS: &[&str] = &["pip", "conda", "apt"];
@@ -114,7 +116,9 @@ impl DescribedPackage {
 impl DescribedRemoval {
     /// Returns all keys with their values.
     fn fields(&self) -> Vec<(&'static str, Json)> {
-        vec![("manager", json!(self.manager)), ("name", json!(self.name)), ("command", json!(self.command))]
+        let environment = self.environment.as_ref().map(|folder| ("environment", json!(folder)));
+        let fields = [("manager", json!(self.manager)), ("name", json!(self.name)), ("command", json!(self.command))];
+        fields.into_iter().chain(environment).collect()
     }
 }
 
@@ -264,12 +268,14 @@ pub(super) fn read_removals(reader: &mut Reader, key: &str, value: &Value<'_>) -
     let mut found = Vec::new();
     for one in Reader::one_or_more(value) {
         let Some(table) = reader.table(key, one) else { continue };
-        let mut removal = DescribedRemoval { manager: String::new(), name: String::new(), command: 0 };
+        let mut removal =
+            DescribedRemoval { manager: String::new(), name: String::new(), command: 0, environment: None };
         for (key, span, value) in entries(table) {
             match key {
                 "manager" => removal.manager = reader.string(key, value).unwrap_or_default(),
                 "name" => removal.name = reader.string(key, value).unwrap_or_default(),
                 "command" => removal.command = reader.number(key, value).unwrap_or(0),
+                "environment" => removal.environment = reader.string(key, value),
                 _ => reader.unknown_key(key, span, REMOVAL_KEYS),
             }
         }

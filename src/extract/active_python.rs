@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::extract::stage_files::{absolute_path, strip_folder};
-use crate::extract::virtual_environments::SYSTEM_PROGRAM_FOLDERS;
+use crate::extract::virtual_environments::{PROJECT_VARIABLE, SYSTEM_PROGRAM_FOLDERS};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{Observations, TemplatePart};
@@ -66,11 +66,23 @@ pub(super) fn drop_invisible_frameworks(
         if torch && own_torch {
             places.insert(None);
         }
-        if places.len() < 2 {
+        // An unknown Python may be that of the image.
+        if places.len() < 2 || places.contains(&Some(&PythonLocation::Unknown)) {
             continue;
         }
-        let is_known = !places.contains(&Some(&PythonLocation::Unknown));
-        match visible_locations(seen, &places, at).filter(|_| is_known) {
+        let is_framework = |package: &&ObservedPackage| {
+            knowledge.framework(&package.requirement.name).is_some_and(|row| row.component == component_name)
+        };
+        let versions_in = |place: Option<&PythonLocation>| {
+            let own = seen.packages.iter().filter(is_framework).filter(|package| package.location.as_ref() == place);
+            own.map(|package| &package.requirement.version).collect::<Vec<_>>()
+        };
+        // A range may be satisfied by what the Python of the image has.
+        let is_named = |place: Option<&PythonLocation>| {
+            let (own, of_image) = (versions_in(place), versions_in(None));
+            own.iter().any(|version| version.is_exact() && !of_image.contains(version))
+        };
+        match visible_locations(seen, &places, at, &is_named) {
             Some(visible) => {
                 let there = |package: &ObservedPackage| visible.contains(&package.location.as_ref());
                 let is_named =
@@ -91,7 +103,7 @@ pub(super) fn drop_invisible_frameworks(
             }
             // If the base image has a torch and a command installs another, the installed one is assumed to be used.
             None if torch && own_torch && places.len() == 2 => {}
-            None if has_equal_builds(seen, &of) => {}
+            None if has_equal_builds(seen, &of, knowledge) => {}
             None => {
                 let named: Vec<String> = places.iter().map(|home| display_name(*home)).collect();
                 let why = Cause::SeveralPythons {
@@ -119,9 +131,10 @@ fn framework_components(package: &ObservedPackage, knowledge: Knowledge) -> impl
 }
 
 /// Whether every location has the same builds of a framework.
-fn has_equal_builds(seen: &Observations, of: &dyn Fn(&ObservedPackage) -> bool) -> bool {
+fn has_equal_builds(seen: &Observations, of: &dyn Fn(&ObservedPackage) -> bool, knowledge: Knowledge) -> bool {
     let mut each: BTreeMap<Option<&PythonLocation>, Vec<String>> = BTreeMap::new();
-    for package in seen.packages.iter().filter(|package| of(package)) {
+    let is_library = |package: &ObservedPackage| knowledge.library_wheel(&package.requirement.name).is_some();
+    for package in seen.packages.iter().filter(|package| of(package) || is_library(package)) {
         let build = format!(
             "{} {:?} {:?} {:?}",
             package.requirement.name, package.requirement.version, package.variant, package.requirement.indexes
@@ -134,11 +147,12 @@ fn has_equal_builds(seen: &Observations, of: &dyn Fn(&ObservedPackage) -> bool) 
 }
 
 /// Returns the locations with a framework that the started program sees, the first on its search path; `None` if
-/// unknown.
+/// unknown. `has_framework`: whether a command installs the framework itself there.
 fn visible_locations<'h>(
     seen: &Observations,
     places: &BTreeSet<Option<&'h PythonLocation>>,
     at: ProgramStart<'_>,
+    has_framework: &dyn Fn(Option<&PythonLocation>) -> bool,
 ) -> Option<BTreeSet<Option<&'h PythonLocation>>> {
     let environments: BTreeSet<&str> = places
         .iter()
@@ -175,7 +189,8 @@ fn visible_locations<'h>(
                 }
                 _ => None,
             })?;
-            if both {
+            // Its own packages come first on the search path.
+            if both && !has_framework(Some(home)) {
                 return Some(BTreeSet::from([None, Some(home)]));
             }
             Some(home)
@@ -245,16 +260,35 @@ fn started_python(
     let links_python = || at.linked_programs.iter().any(is_of_environment);
     match (program.map(String::as_str), on_path) {
         (Some("uv" | "uvx" | "poetry" | "pipenv" | "pdm" | "conda" | "mamba" | "micromamba"), _) => {
-            let own = environments.contains(project.as_str()) && program.is_some_and(|program| program == "uv");
-            if own { StartedPython::Environment(project) } else { StartedPython::Unknown }
+            let is_project_run = program.is_some_and(|program| program == "uv")
+                && words.iter().any(|word| word == "run")
+                && !words.iter().any(|word| matches!(word.as_str(), "tool" | "--active" | "--project" | "--directory"))
+                && env_value(seen, PROJECT_VARIABLE).is_empty();
+            if is_project_run && environments.contains(project.as_str()) {
+                StartedPython::Environment(project)
+            } else {
+                StartedPython::Unknown
+            }
         }
         // Another name may lead to the Python of an environment.
         (Some(python), None) if is_python(python) && links_python() => StartedPython::Unknown,
+        (Some(program), _) if is_system_program(program) && !links_python() => StartedPython::Own,
         (Some(python), _) if python.starts_with('/') && is_python(python) => StartedPython::Own,
+        // A tool has its own environment.
+        (Some(program), _)
+            if !is_python(program) && environments.iter().any(|own| own.rsplit('/').next() == Some(program)) =>
+        {
+            StartedPython::Unknown
+        }
         (_, Some(own)) => StartedPython::Environment(own.to_owned()),
         (Some(python), None) if is_python(python) && path != "?" => StartedPython::Own,
         (Some(_) | None, None) => StartedPython::Unknown,
     }
+}
+
+/// Whether a program is named by its path in a folder of system programs.
+fn is_system_program(program: &str) -> bool {
+    program.rsplit_once('/').is_some_and(|(folder, _)| SYSTEM_PROGRAM_FOLDERS.contains(&folder))
 }
 
 /// Whether a program is a Python interpreter, by its name.

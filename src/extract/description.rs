@@ -584,7 +584,10 @@ fn restore_command_order(packages: &DescribedPackages, seen: &mut Observations) 
             continue;
         };
         let name = PackageName::new(manager, &removal.value.name);
-        seen.remove_package(RemovedPackage { manager, name, command: removal.value.command }, &|_| true);
+        let location = removal.value.environment.clone().map(PythonLocation::in_separate_environment);
+        let removed = RemovedPackage { manager, name, command: removal.value.command, location };
+        let is_here = |package: &ObservedPackage| removed.shares_environment_with(package);
+        seen.remove_package(removed.clone(), &is_here);
     }
     let packages = seen.packages.iter().chain(&seen.uninstalled_packages).chain(&seen.bounds);
     let commands = packages.map(|package| package.command);
@@ -703,6 +706,7 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
         manager: removal.manager.name().to_owned(),
         name: removal.name.to_string(),
         command: removal.command,
+        environment: removal.location.as_ref().and_then(PythonLocation::separate_environment).map(str::to_owned),
     };
     found.removed_packages = removals.map(|removal| Spanned::without_span(of(removal))).collect();
     found

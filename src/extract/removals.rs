@@ -21,7 +21,7 @@ const SEED_PACKAGES: &[&str] = &["pip", "setuptools", "wheel", "uv"];
 /// Removes all packages that the current command uninstalls from the observations.
 pub(super) fn remove_packages(seen: &mut Observations, found: &InstallEffects) {
     for (manager, name, _) in &found.removed {
-        let removal = RemovedPackage { manager: *manager, name: name.clone(), command: seen.commands };
+        let removal = RemovedPackage { manager: *manager, name: name.clone(), command: seen.commands, location: None };
         seen.remove_package(removal, &|_| true);
     }
 }
@@ -98,7 +98,7 @@ impl CommandReader<'_> {
                 package.conditional.get_or_insert_with(|| Cause::PerhapsRemoved { name: name.to_string() });
             }
             if is_certain && (is_installed_here || !is_installed && home.is_none()) {
-                let removal = RemovedPackage { manager, name, command: self.seen.commands };
+                let removal = RemovedPackage { manager, name, command: self.seen.commands, location: home.cloned() };
                 self.seen.remove_package(removal, &is_here);
             } else if !is_certain && !is_installed && home.is_none_or(|home| *home == PythonLocation::Unknown) {
                 self.add_possible_framework(manager, name, command);
@@ -106,14 +106,15 @@ impl CommandReader<'_> {
         }
     }
 
-    /// Adds a framework that the base image may contain and a command may have removed.
+    /// Adds a framework of the base image, or a library package, that a command may have removed.
     fn add_possible_framework(&mut self, manager: PackageManager, name: PackageName, command: &Command) {
         let plain = match &self.tree.evaluated.base.kind {
             BaseKind::Image(image) => is_without_frameworks(image, self.knowledge),
             BaseKind::Scratch => true,
             _ => false,
         };
-        if plain || self.knowledge.framework(&name).is_none() {
+        let is_framework = !plain && self.knowledge.framework(&name).is_some();
+        if !is_framework && self.knowledge.library_wheel(&name).is_none() {
             return;
         }
         let why = Cause::PerhapsRemoved { name: name.to_string() };

@@ -507,7 +507,11 @@ impl CommandReader<'_> {
             indexes: &IndexSelection::Default,
         };
         let public = version.without_local();
-        let releases = catalog.releases(name).ok()?;
+        // Of library packages, the tables list no single releases.
+        let releases = match catalog.releases(name) {
+            Err(_) if self.knowledge.library_wheel(name).is_some() => Vec::new(),
+            releases => releases.ok()?,
+        };
         (!releases.iter().any(|release| release.version.is_same(&public))).then(|| Cause::ReleaseMayNotExist {
             name: name.to_string(),
             version: version.to_string(),

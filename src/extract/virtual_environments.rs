@@ -16,7 +16,7 @@ pub(super) const SYSTEM_PROGRAM_FOLDERS: &[&str] =
 /// The default folder of the project environment of uv.
 const PROJECT_FOLDER: &str = ".venv";
 /// The variable that sets another folder for it.
-const PROJECT_VARIABLE: &str = "UV_PROJECT_ENVIRONMENT";
+pub(super) const PROJECT_VARIABLE: &str = "UV_PROJECT_ENVIRONMENT";
 /// The variable by which uv adds pip to the environments that it creates.
 const SEED_VARIABLE: &str = "UV_VENV_SEED";
 
@@ -250,6 +250,7 @@ impl VirtualEnvironments {
 
     /// Returns the environment in a folder, if a command created it.
     fn environment_in(&self, folder: &str) -> TargetPython {
+        let folder = folder.trim_end_matches('/');
         if self.made.contains(folder) { TargetPython::Environment(folder.to_owned()) } else { TargetPython::Other }
     }
 

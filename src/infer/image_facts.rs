@@ -71,7 +71,8 @@ pub fn observations_with_dependencies<'s>(
 /// Returns the observations with the packages of the base image put before them; `None` if the tables list none.
 fn with_base_packages(seen: &Observations, build: &BaseBuild, arch: &str) -> Option<Observations> {
     let fact = build.fact.filter(|_| seen.base_env)?;
-    let there = |name: &str| !seen.removed_packages.iter().any(|removed| removed.name == name);
+    let there =
+        |name: &str| !seen.removed_packages.iter().any(|removed| removed.name == name && removed.location.is_none());
     let remaining = build.packages.iter().filter(|(name, _)| there(name));
     let foreign = platform::explain_unknown_platform(build, arch);
     let base_packages = remaining.map(|(name, version)| {
@@ -173,8 +174,11 @@ fn infer_build_facts(
     };
     let gpu_content = gpu_content || unread.is_some();
     if let Some(unread) = unread {
+        let name = unread.name.clone();
         components.push(unread);
         build_choice::demote_explicit_cpu_builds(&facts, &mut components, knowledge);
+        // What was seen comes before what may be in an unread list.
+        components.sort_by_key(|component| component.name == name);
     }
     if gpu_content && components.is_empty() {
         components.push(placeholder_component(&mut facts));

@@ -201,7 +201,10 @@ fn library_removed_later(
     };
     let later = |command: u32| command >= package.command;
     let removes_library = |removed: &RemovedPackage| {
-        removed.manager == PackageManager::Pip && later(removed.command) && holds(&removed.name)
+        removed.manager == PackageManager::Pip
+            && later(removed.command)
+            && holds(&removed.name)
+            && removed.shares_environment_with(package)
     };
     if seen.removed_packages.iter().any(removes_library) {
         return LibraryLoss::Certain;
@@ -241,14 +244,17 @@ fn library_loss(
     is_missing: bool,
     knowledge: Knowledge,
 ) -> LibraryLoss {
-    let before = if is_missing { LibraryLoss::Certain } else { LibraryLoss::No };
+    let mut loss = if is_missing { LibraryLoss::Certain } else { LibraryLoss::No };
     let Some(at) = seen.packages.iter().position(|one| one.fact == package.fact) else { return LibraryLoss::No };
     let ordered = seen.depth == InspectionDepth::Text;
-    let later: Vec<&ObservedPackage> =
-        seen.packages.iter().skip(at + 1).filter(|one| one.shares_environment_with(package)).collect();
-    // Behind it there is nothing that has a say.
-    if !is_missing && later.iter().all(|one| ordered && one.command == package.command) {
-        return before;
+    let later: Vec<&ObservedPackage> = seen
+        .packages
+        .iter()
+        .skip(at + 1)
+        .filter(|one| one.shares_environment_with(package) && !(ordered && one.command == package.command))
+        .collect();
+    if later.is_empty() {
+        return loss;
     }
     let wheels = match knowledge.library_wheel(&package.requirement.name) {
         Some(own) => BTreeSet::from([own.distribution]),
@@ -257,23 +263,84 @@ fn library_loss(
     if wheels.is_empty() {
         return LibraryLoss::No;
     }
-    // An installer looks at all that a command names together; what is listed is looked at one by one.
-    // The last that has a say decides.
-    for command in later.chunk_by(|one, other| ordered && one.command == other.command).rev() {
-        if command.iter().any(|one| ordered && one.command == package.command) {
-            continue;
-        }
-        let mut effects: Vec<LibraryLoss> =
-            command.iter().filter_map(|one| loss_by_install(package, one, soname, &wheels, knowledge)).collect();
-        if effects.contains(&LibraryLoss::No) {
-            return LibraryLoss::No;
-        }
-        effects.sort_by_key(|effect| *effect == LibraryLoss::Certain);
-        if let Some(effect) = effects.into_iter().next() {
-            return effect;
+    // An installer resolves what a command names together; a list has no such order.
+    for command in later.chunk_by(|one, other| ordered && one.command == other.command) {
+        if let Some(effect) = effect_of_command(package, command, soname, &wheels, knowledge) {
+            loss = loss.after(effect);
         }
     }
-    before
+    loss
+}
+
+/// What a command does to the wheel of a library.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum WheelEffect {
+    /// It installs one without the library.
+    Lost,
+    /// It may install one without the library.
+    PossiblyLost(Cause),
+    /// It installs one with the library.
+    Restored,
+    /// It may install one with the library.
+    PossiblyRestored(Cause),
+}
+
+impl WheelEffect {
+    /// Returns the effect of an install that may not happen.
+    fn if_conditional(self, conditional: Option<&Cause>) -> Self {
+        match (self, conditional) {
+            (Self::Lost, Some(why)) => Self::PossiblyLost(why.clone()),
+            (Self::Restored, Some(why)) => Self::PossiblyRestored(why.clone()),
+            (effect, _) => effect,
+        }
+    }
+}
+
+impl LibraryLoss {
+    /// Returns the loss after a command.
+    fn after(self, effect: WheelEffect) -> Self {
+        match (self, effect) {
+            (_, WheelEffect::Lost) => Self::Certain,
+            (_, WheelEffect::Restored) => Self::No,
+            (Self::No, WheelEffect::PossiblyLost(why)) | (Self::Certain, WheelEffect::PossiblyRestored(why)) => {
+                Self::Possible(why)
+            }
+            (loss, WheelEffect::PossiblyLost(_) | WheelEffect::PossiblyRestored(_)) => loss,
+        }
+    }
+}
+
+/// Returns what the packages of a command do to the wheel of a library; `None` if they leave it unchanged.
+fn effect_of_command(
+    package: &ObservedPackage,
+    command: &[&ObservedPackage],
+    soname: &str,
+    wheels: &BTreeSet<&str>,
+    knowledge: Knowledge,
+) -> Option<WheelEffect> {
+    let (named, others): (Vec<&ObservedPackage>, Vec<&ObservedPackage>) = command
+        .iter()
+        .copied()
+        .filter(|one| one.requirement.manager == PackageManager::Pip)
+        .partition(|one| wheels.contains(one.requirement.name.as_str()));
+    let mut named = named.into_iter().filter_map(|wheel| {
+        effect_of_wheel(wheel, soname, knowledge).map(|effect| effect.if_conditional(wheel.conditional.as_ref()))
+    });
+    let effects: Vec<WheelEffect> = others
+        .into_iter()
+        .filter_map(|one| {
+            effect_of_package(package, one, soname, wheels, knowledge)
+                .map(|effect| effect.if_conditional(one.conditional.as_ref()))
+        })
+        .collect();
+    let is_restored = effects.contains(&WheelEffect::Restored);
+    match named.next_back() {
+        // Another package of the command requires a release with the library.
+        Some(WheelEffect::Lost) if is_restored => Some(WheelEffect::PossiblyLost(dependency_version(wheels, package))),
+        Some(effect) => Some(effect),
+        None if is_restored => Some(WheelEffect::Restored),
+        None => effects.into_iter().min_by_key(|effect| *effect != WheelEffect::Lost),
+    }
 }
 
 /// Whether the wheel of a library was installed, and a later command replaced it with one that lacks the library.
@@ -285,7 +352,10 @@ pub(super) fn is_library_wheel_replaced(seen: &Observations, soname: &str, knowl
     let of_wheel = |one: &&ObservedPackage| {
         one.requirement.manager == PackageManager::Pip && knowledge.library_wheel(&one.requirement.name).is_some()
     };
-    let mut wheels = seen.packages.iter().filter(of_wheel).filter(|one| has(&one.requirement.name)).peekable();
+    // A range that the installed release satisfies replaces nothing.
+    let replaces = |one: &&ObservedPackage| effect_of_wheel(one, soname, knowledge).is_some();
+    let own = seen.packages.iter().filter(of_wheel).filter(|one| has(&one.requirement.name));
+    let mut wheels = own.filter(replaces).peekable();
     let lacks = |one: &ObservedPackage| {
         let row = knowledge.package_libraries(&one.requirement.name, release_version(one));
         one.conditional.is_none() && row.is_some_and(|row| !row.sonames.contains(&soname))
@@ -294,46 +364,35 @@ pub(super) fn is_library_wheel_replaced(seen: &Observations, soname: &str, knowl
         && wheels.all(|one| library_loss(seen, one, soname, lacks(one), knowledge) == LibraryLoss::Certain)
 }
 
-/// Returns whether a library is lost when `one` is installed; `None` if that leaves the wheel of the library unchanged.
-fn loss_by_install(
+/// Returns what the dependencies of `one` do to the wheel of a library; `None` if they leave it unchanged.
+fn effect_of_package(
     package: &ObservedPackage,
     one: &ObservedPackage,
     soname: &str,
     wheels: &BTreeSet<&str>,
     knowledge: Knowledge,
-) -> Option<LibraryLoss> {
-    if one.requirement.manager != PackageManager::Pip {
-        return None;
-    }
-    if wheels.contains(one.requirement.name.as_str()) {
-        let loss = loss_with_wheel(one, soname, knowledge);
-        return Some(match (&one.conditional, loss) {
-            (Some(why), LibraryLoss::Certain) => LibraryLoss::Possible(why.clone()),
-            (_, loss) => loss,
-        });
-    }
+) -> Option<WheelEffect> {
     if one.requirement.no_deps {
         return None;
     }
     if one.requirement.name == package.requirement.name {
-        return Some(LibraryLoss::No);
+        return Some(WheelEffect::Restored);
     }
     // A package with its own library wheel uses the matching one.
     let own = library_dependency_row(one, knowledge).filter(|_| one.conditional.is_none());
     let another = own.into_iter().flat_map(RequiredLibrariesRow::sonames).find_map(|other| {
         let shares = library_wheels_for(one, other, knowledge).iter().any(|wheel| wheels.contains(wheel));
-        let is_other = other != soname;
-        (shares && soname_stem(other) == soname_stem(soname)).then_some(if is_other {
-            LibraryLoss::Certain
-        } else {
-            LibraryLoss::No
-        })
+        let effect = if other == soname { WheelEffect::Restored } else { WheelEffect::Lost };
+        (shares && soname_stem(other) == soname_stem(soname)).then_some(effect)
     });
     if another.is_some() {
         return another;
     }
     let is_known = knowledge.library_wheel(&one.requirement.name).is_some() || requires_no_cuda_library(one, knowledge);
-    if is_known && !requires_torch(one, knowledge) { None } else { Some(LibraryLoss::No) }
+    if requires_torch(one, knowledge) {
+        return Some(WheelEffect::Restored);
+    }
+    (!is_known).then(|| WheelEffect::PossiblyRestored(dependency_version(wheels, one)))
 }
 
 /// Whether a package is the wheel of a CUDA library of which only other releases have the soname.
@@ -341,37 +400,47 @@ pub(super) fn is_wheel_without_library(package: &ObservedPackage, soname: &str, 
     let mut rows = knowledge.library_packages().iter().filter(|row| row.name == package.requirement.name);
     package.requirement.manager == PackageManager::Pip
         && rows.any(|row| row.sonames.contains(&soname))
-        && loss_with_wheel(package, soname, knowledge) == LibraryLoss::Certain
+        && effect_of_wheel(package, soname, knowledge) == Some(WheelEffect::Lost)
 }
 
-/// Returns whether a library is lost with a wheel of it.
-fn loss_with_wheel(wheel: &ObservedPackage, soname: &str, knowledge: Knowledge) -> LibraryLoss {
+/// Returns the cause for a library package whose version another package may determine.
+fn dependency_version(wheels: &BTreeSet<&str>, package: &ObservedPackage) -> Cause {
+    let name = wheels.first().copied().unwrap_or_default().to_owned();
+    Cause::DependencyVersion { name, package: package.requirement.name.to_string() }
+}
+
+/// Returns what a wheel of a library does to it; `None` if an installed release stays.
+fn effect_of_wheel(wheel: &ObservedPackage, soname: &str, knowledge: Knowledge) -> Option<WheelEffect> {
     let name = wheel.requirement.name.to_string();
+    let of_sonames = |has: bool| if has { WheelEffect::Restored } else { WheelEffect::Lost };
     match &wheel.requirement.version {
         PackageVersion::Unresolved(why) => {
-            LibraryLoss::Possible(Cause::VersionNotKnown { name, because: Box::new(why.clone()) })
+            let why = Cause::VersionNotKnown { name, because: Box::new(why.clone()) };
+            Some(WheelEffect::PossiblyLost(why))
         }
-        PackageVersion::Exact(version) => match knowledge.package_libraries(&name, release_version(wheel)) {
-            Some(row) if row.sonames.contains(&soname) => LibraryLoss::No,
-            Some(_) => LibraryLoss::Certain,
-            None => LibraryLoss::Possible(Cause::VersionNotInTables {
+        PackageVersion::Exact(version) => Some(match knowledge.package_libraries(&name, release_version(wheel)) {
+            Some(row) => of_sonames(row.sonames.contains(&soname)),
+            None => WheelEffect::PossiblyLost(Cause::VersionNotInTables {
                 package: name,
                 version: version.to_string(),
                 date: knowledge.newest_source_date(),
             }),
-        },
+        }),
         PackageVersion::Range(range) => {
             let is_possible = |row: &&LibraryPackageRow| {
                 let from = row.from.map(|from| VersionRange::from(format!(">={from}")));
                 let before = row.before.map(|before| VersionRange::from(format!("<{before}")));
                 row.name == name && range.overlaps(&VersionRange::of_all(from.iter().chain(&before))) != Some(false)
             };
-            let mut rows = knowledge.library_packages().iter().filter(is_possible).peekable();
-            // An installed release that the range admits stays.
-            if rows.peek().is_none() || rows.any(|row| row.sonames.contains(&soname)) {
-                LibraryLoss::No
-            } else {
-                LibraryLoss::Certain
+            let rows: Vec<_> = knowledge.library_packages().iter().filter(is_possible).collect();
+            let first = rows.first()?.sonames.contains(&soname);
+            let is_same = rows.iter().all(|row| row.sonames.contains(&soname) == first);
+            let by_date = || Cause::VersionByDate { package: name.clone(), specifier: range.to_string() };
+            match (is_same, wheel.requirement.upgrade) {
+                (true, _) => Some(of_sonames(first)),
+                (false, true) => Some(WheelEffect::PossiblyLost(by_date())),
+                // Each of the releases satisfies the range.
+                (false, false) => None,
             }
         }
     }

@@ -20,7 +20,7 @@ use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{InspectionDepth, Observations};
 use crate::model::package::{
-    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion, RemovedPackage, VersionRange,
+    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion, PythonLocation, VersionRange,
 };
 
 impl TorchInstall<'_> {
@@ -215,14 +215,21 @@ pub(super) fn resolve_torch<'a>(
     for command in commands {
         for removed in seen.removed_packages.iter().filter(|removed| removed.command == command) {
             if knowledge.has_variants(&removed.name) {
-                last = environment_of_removed(removed, seen);
+                last = environment_folder(removed.location.as_ref());
                 environments.insert(last, EnvironmentTorch::default());
             }
         }
         let here: Vec<&ObservedPackage> = seen.packages_of_command(command).collect();
+        let location = here.iter().find_map(|package| package.location.as_ref());
+        // An unknown Python is taken to be the one that was changed last.
+        let own = match location {
+            Some(PythonLocation::Unknown) => last,
+            location => environment_folder(location),
+        };
+        let is_separate = location.is_some_and(|location| location.separate_environment().is_some());
         // A separate environment does not see packages outside it.
-        let own = here.iter().find_map(|package| package.separate_environment());
-        let environment = environments.entry(own).or_default();
+        let outer = environments.get(&None).filter(|_| !is_separate).cloned().unwrap_or_default();
+        let environment = environments.entry(own).or_insert(outer);
         let EnvironmentTorch { torch: current_torch, open_base } = &*environment;
         if let Some(install) = apply_command(&here, current_torch, *open_base, seen, build, day) {
             let install = match explain_possible_earlier_install(seen, command, install.is_pinned()) {
@@ -243,6 +250,7 @@ pub(super) fn resolve_torch<'a>(
 }
 
 /// The torch of one Python environment.
+#[derive(Clone)]
 struct EnvironmentTorch<'a> {
     torch: ImageTorch<'a>,
     /// Whether the base image may contain another one.
@@ -255,11 +263,12 @@ impl Default for EnvironmentTorch<'_> {
     }
 }
 
-/// Returns the folder of the separate environment that a removed package was installed in.
-fn environment_of_removed<'a>(removed: &RemovedPackage, seen: &'a Observations) -> Option<&'a str> {
-    let is_removed =
-        |package: &&ObservedPackage| package.requirement.name == removed.name && package.command <= removed.command;
-    seen.uninstalled_packages.iter().rfind(is_removed)?.separate_environment()
+/// Returns the folder of an environment, if the location is one.
+fn environment_folder(location: Option<&PythonLocation>) -> Option<&str> {
+    match location {
+        Some(PythonLocation::Environment { folder, .. }) => Some(folder),
+        Some(PythonLocation::Folder(_) | PythonLocation::Unknown) | None => None,
+    }
 }
 
 /// Whether an unread base image may contain the pinned package: its name contains the package name, or is unknown.

@@ -182,7 +182,7 @@ pub(super) fn installed_release(
     seen: &Observations,
     build: &BaseBuild,
 ) -> InstalledRelease {
-    let removal = last_removal(name, package.command, seen);
+    let removal = last_removal(name, package, seen);
     if let Some(last) = earlier_installs(name, package, seen).max_by_key(|one| one.command) {
         return match (&last.requirement.version, &last.conditional) {
             (PackageVersion::Exact(version), None) => InstalledRelease::Known(version.clone()),
@@ -446,7 +446,7 @@ fn earlier_installs<'a>(
     package: &'a ObservedPackage,
     seen: &'a Observations,
 ) -> impl Iterator<Item = &'a ObservedPackage> {
-    let removal = last_removal(name, package.command, seen);
+    let removal = last_removal(name, package, seen);
     seen.packages.iter().chain(&seen.uninstalled_packages).filter(move |one| {
         one.requirement.name == *name
             && one.command < package.command
@@ -455,9 +455,11 @@ fn earlier_installs<'a>(
     })
 }
 
-/// Returns the number of the last command up to `command` that removes a distribution.
-fn last_removal(name: &PackageName, command: u32, seen: &Observations) -> Option<u32> {
-    let is_before = |removed: &&RemovedPackage| removed.name == *name && removed.command <= command;
+/// Returns the number of the last command, up to that of a package, that removes a distribution from its environment.
+fn last_removal(name: &PackageName, package: &ObservedPackage, seen: &Observations) -> Option<u32> {
+    let is_before = |removed: &&RemovedPackage| {
+        removed.name == *name && removed.command <= package.command && removed.shares_environment_with(package)
+    };
     seen.removed_packages.iter().filter(is_before).map(|removed| removed.command).max()
 }
 
@@ -468,7 +470,7 @@ fn companion_presence(
     companion_context: CompanionContext<'_>,
 ) -> CompanionPresence {
     let CompanionContext { build, seen, .. } = companion_context;
-    let last_removal = last_removal(&package.requirement.name, package.command, seen);
+    let last_removal = last_removal(&package.requirement.name, package, seen);
     let is_kept = |command: u32| last_removal.is_none_or(|removal| removal < command);
     let earlier = earlier_install(package, own, companion_context);
     if earlier == CompanionPresence::Yes {

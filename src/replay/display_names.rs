@@ -141,7 +141,7 @@ pub(super) fn component_name(replay: Replay<'_>) -> String {
 
 /// Returns a component's name with its version, or `called` if the version is unknown.
 fn name_with_version(replay: Replay<'_>, name: &str, called: &str) -> String {
-    let version = replay.image.facts.iter().find_map(|(_, entry)| match &entry.state {
+    let versions = replay.image.facts.iter().filter_map(|(_, entry)| match &entry.state {
         ValueState::Known(PrintedValue::Text(text))
             if entry.key == FactKey::ComponentVersion && entry.subject.as_deref() == Some(name) =>
         {
@@ -149,7 +149,7 @@ fn name_with_version(replay: Replay<'_>, name: &str, called: &str) -> String {
         }
         _ => None,
     });
-    version.map_or_else(|| called.to_owned(), |version| format!("{name} {version}"))
+    versions.last().map_or_else(|| called.to_owned(), |version| format!("{name} {version}"))
 }
 
 /// Returns the target of native code for a GPU, such as `sm_90`.

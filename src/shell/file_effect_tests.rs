@@ -58,7 +58,7 @@ fn effect(script: &str) -> String {
 #[test]
 fn a_program_copies_between_urls_and_files() {
     for (script, expected) in [
-        ("gdown 1AbC", "download 1AbC into - by server"),
+        ("gdown 1AbC", "Copy all of ? to ."),
         (
             "gdown https://drive.google.com/uc?id=1AbC -O /models/a.pt",
             "download https://drive.google.com/uc?id=1AbC as /models/a.pt",
@@ -66,14 +66,15 @@ fn a_program_copies_between_urls_and_files() {
         ("gdown --folder https://drive.google.com/drive/folders/1AbC", "unknown"),
         ("gsutil -m cp gs://bucket/torch.whl /wheels/", "download gs://bucket/torch.whl into /wheels/"),
         ("gsutil cp gs://bucket/torch.whl /wheels/t.whl", "download gs://bucket/torch.whl as /wheels/t.whl"),
-        ("gsutil cp gs://bucket/torch.whl /wheels", "unpack - into /wheels"),
-        ("gsutil -m cp -r gs://bucket/models /models", "unpack - into /models"),
+        ("gsutil cp gs://bucket/torch.whl /wheels", "Copy all of ? to /wheels"),
+        ("gsutil -m cp -r gs://bucket/models /models", "Copy all of ? to /models"),
         ("gsutil cp a.txt gs://bucket/a.txt", "nothing"),
         ("gsutil cp a.txt b.txt", "Copy a.txt to b.txt"),
+        ("gsutil cp \"gs://bucket/*.txt\" .", "Copy all of ? to ."),
         ("gsutil rsync gs://bucket/models /models", "unknown"),
         ("gsutil", "unknown"),
         ("aws s3 cp s3://bucket/a.whl . --region us-east-1", "download s3://bucket/a.whl into ."),
-        ("aws s3 cp --recursive s3://bucket/a /a", "unpack - into /a"),
+        ("aws s3 cp --recursive s3://bucket/a /a", "Copy all of ? to /a"),
         ("aws s3 cp --dryrun s3://bucket/a.whl .", "nothing"),
         ("aws --profile x s3 cp s3://bucket/a.whl b.whl", "download s3://bucket/a.whl as b.whl"),
         ("aws s3 sync s3://bucket/a /a", "unknown"),

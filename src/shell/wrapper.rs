@@ -148,10 +148,29 @@ pub fn wrapped_program_index(words: &[Word]) -> usize {
     at
 }
 
+/// Modules of Python that are programs of their own, whichever Python runs them.
+const TOOL_MODULES: &[&str] = &["pipx", "uv"];
+
+/// Returns the index of such a module: `python -m uv sync`. With `uv pip`, the Python is that of the packages.
+fn tool_module_index<'w>(program: &str, known: &impl Fn(usize) -> Option<&'w str>) -> Option<usize> {
+    if !program.starts_with("python") {
+        return None;
+    }
+    let mut at = 1;
+    while known(at).is_some_and(|word| word.starts_with('-') && word != "-m") {
+        at += 1 + usize::from(known(at).is_some_and(|word| PYTHON_OPTIONS_WITH_VALUE.contains(&word)));
+    }
+    let module = known(at + 1).filter(|module| known(at) == Some("-m") && TOOL_MODULES.contains(module))?;
+    (module != "uv" || known(at + 2) != Some("pip")).then_some(at + 1)
+}
+
 /// Returns the number of words that belong to the outermost wrapper.
 fn wrapper_length(words: &[Word]) -> Option<usize> {
     let known = |at: usize| words.get(at).and_then(Word::known);
     let program = known(0)?.rsplit('/').next()?;
+    if let Some(module) = tool_module_index(program, &known) {
+        return Some(module);
+    }
     if let Some(length) = fixed_wrapper_length(program, &known) {
         return (length < words.len()).then_some(length);
     }

@@ -24,7 +24,7 @@ def predict(program, folder, scratch, arguments=()):
         "description": description,
         "unknown": any(v["fate"] == "undetermined" for v in subject["verdicts"]),
         "notes": notes,
-        # Each install of a distribution, in the order of the commands: whether it goes into an environment apart from the base.
+        # Each install of a distribution, in the order of the commands: whether its environment is separate from the base.
         # The description says so only of those whose order matters.
         "installs": [(p["name"], "environment" in p) for p in seen.get("packages", []) if p["manager"] == "pip"],
         "removed": removed_names(folder),

@@ -234,4 +234,20 @@ pub struct RemovedPackage {
     pub name: PackageName,
     /// The number of the command.
     pub command: u32,
+    /// Where it was installed, as for an installed one.
+    #[serde(
+        default,
+        rename = "environment",
+        serialize_with = "python_location::serialize",
+        deserialize_with = "python_location::deserialize",
+        skip_serializing_if = "python_location::is_not_saved"
+    )]
+    pub location: Option<PythonLocation>,
+}
+
+impl RemovedPackage {
+    /// Whether it was in the environment of a package, or neither was in a separate one.
+    pub fn shares_environment_with(&self, package: &ObservedPackage) -> bool {
+        self.location.as_ref().and_then(PythonLocation::separate_environment) == package.separate_environment()
+    }
 }

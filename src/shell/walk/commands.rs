@@ -11,15 +11,16 @@ use crate::shell::scripts::{
     ShellFiles, find_inline_script, reads_script_from_input, split_assignment, substitution_range, unquote,
 };
 use crate::shell::walk::command_status::{AndOrList, CommandStatus, Tristate};
-use crate::shell::walk::functions::errexit_of_option;
 use crate::shell::walk::redirections::{Redirections, is_background};
 use crate::shell::walk::state::{
-    DoubleBrackets, MAX_COMMANDS, MAX_DEPTH, MAX_VARIABLES, RequiredSuccess, ShellBlockKind, ShellWalker,
+    DoubleBrackets, MAX_COMMANDS, MAX_DEPTH, MAX_VARIABLES, RequiredSuccess, ShellBlockKind, ShellOptions, ShellWalker,
 };
 use crate::shell::walk::substitutions::sets_untracked_variables;
 use crate::shell::wrapper;
 use crate::text::source::Span;
 
+/// The maximum number of tokens of a group behind `||` that are read for an `exit`.
+const MAX_GROUP_TOKENS: usize = 256;
 /// The maximum number of words that expansions may add to a script.
 const MAX_EXTRA_WORDS: usize = 50_000;
 
@@ -28,7 +29,7 @@ pub(in crate::shell) fn walk_run(run: &RunInstruction, files: ShellFiles<'_>) ->
     let mut walk = ShellWalker::new(&run.scope, &run.heredocs, files);
     match &run.form {
         RunForm::Shell(text) => {
-            walk.errexit = run.shell.iter().flatten().any(|word| errexit_of_option(word) == Some(true));
+            walk.options.apply(run.shell.iter().flatten().skip(1).map(String::as_str));
             walk.walk_text(text, 0);
         }
         RunForm::Exec(elements) => {
@@ -73,13 +74,25 @@ pub(in crate::shell) fn walk_script(
     walk.into_commands()
 }
 
-/// Whether a token is a command that fails: what follows `||` in `pip install x || exit 1`. A group may end in one.
-fn is_failing_command(text: &MappedText, token: Option<&ShellToken>) -> bool {
-    match token {
-        Some(ShellToken::Word(range)) => matches!(text.get(range.clone()), "exit" | "return" | "false" | "{"),
-        Some(ShellToken::Open) => true,
+/// Whether tokens begin with a command that fails, or a group that ends in one: what follows `||` in `pip install x ||
+/// { echo failed; exit 1; }`.
+fn is_failing_command(text: &MappedText, tokens: &[ShellToken]) -> bool {
+    let word = |token: &ShellToken| match token {
+        ShellToken::Word(range) => Some(text.get(range.clone())),
+        _ => None,
+    };
+    let fails = |at: usize| match tokens.get(at).and_then(word) {
+        Some("exit" | "return") => tokens.get(at + 1).and_then(word) != Some("0"),
+        Some("false") => true,
         _ => false,
-    }
+    };
+    let tokens = tokens.get(..MAX_GROUP_TOKENS).unwrap_or(tokens);
+    let end = match tokens.first() {
+        Some(ShellToken::Open) => tokens.iter().position(|token| *token == ShellToken::Close),
+        Some(first) if word(first) == Some("{") => tokens.iter().position(|token| word(token) == Some("}")),
+        _ => return fails(0),
+    };
+    (0..end.unwrap_or(tokens.len())).any(fails)
 }
 
 impl<'a> ShellWalker<'a> {
@@ -121,7 +134,7 @@ impl<'a> ShellWalker<'a> {
         let sure = self.required_list_start(&tokens, depth);
         self.levels += 1;
         let outer = std::mem::replace(&mut self.level, self.levels);
-        let outer_list = std::mem::replace(&mut self.list_start, self.out.len());
+        let outer_list = std::mem::replace(&mut self.list_start, (self.out.len(), self.out.len()));
         let mut next = 0;
         // Behind the last token stands the end of a command too.
         while let Some(token) =
@@ -195,16 +208,20 @@ impl<'a> ShellWalker<'a> {
                     self.brackets.apply_operator(&token);
                 }
                 ShellToken::And => {
+                    self.list_start.1 = self.out.len();
                     self.list.continue_with_and(sure.is_some_and(|from| at >= from) && self.branches.is_empty());
                 }
                 ShellToken::Or => {
-                    let is_required = is_failing_command(text, tokens.get(next));
+                    let is_required = is_failing_command(text, tokens.get(next..).unwrap_or_default());
                     self.continue_with_or(is_required);
                 }
                 ShellToken::Open => self.open_block(ShellBlockKind::Subshell),
                 ShellToken::Close => self.close_block(&|kind| *kind == ShellBlockKind::Subshell),
                 ShellToken::Separator | ShellToken::ArmEnd => {
                     self.end_list(tokens.get(next..).unwrap_or_default(), token == ShellToken::ArmEnd);
+                }
+                ShellToken::Pipe if !self.options.pipefail => {
+                    self.mark_failures_ignored(self.out.len().saturating_sub(1).max(self.list_start.0)..self.out.len());
                 }
                 ShellToken::Pipe | ShellToken::Word(_) | ShellToken::Redirect(_) => {}
             }
@@ -217,27 +234,30 @@ impl<'a> ShellWalker<'a> {
     /// Continues a list behind `||`; the commands before it are required if what follows fails.
     fn continue_with_or(&mut self, is_required: bool) {
         if !is_required {
-            self.mark_failures_ignored();
+            self.mark_failures_ignored(self.list_start.0..self.out.len());
         }
+        self.list_start = (self.out.len(), self.out.len());
         self.list.continue_with_or();
     }
 
     /// Ends a list of commands before the rest of the text.
     fn end_list(&mut self, rest: &[ShellToken], ends_arm: bool) {
         self.list.end();
-        if !self.errexit && rest.iter().any(|token| matches!(token, ShellToken::Word(_))) {
-            self.mark_failures_ignored();
+        if rest.iter().any(|token| matches!(token, ShellToken::Word(_))) {
+            // With `-e`, only the last command of `a && b` ends the shell.
+            let end = if self.options.errexit { self.list_start.1 } else { self.out.len() };
+            self.mark_failures_ignored(self.list_start.0..end);
         }
-        self.list_start = self.out.len();
+        self.list_start = (self.out.len(), self.out.len());
         self.brackets = DoubleBrackets::default();
         if ends_arm && self.branches.last().is_some_and(|one| matches!(one.kind, ShellBlockKind::Case(_))) {
             self.end_arm();
         }
     }
 
-    /// Marks the commands of the current list as ones that may fail.
-    fn mark_failures_ignored(&mut self) {
-        for command in self.out.iter_mut().skip(self.list_start) {
+    /// Marks commands as ones whose failure the script ignores.
+    fn mark_failures_ignored(&mut self, commands: Range<usize>) {
+        for command in self.out.get_mut(commands).into_iter().flatten() {
             command.failure_ignored = true;
         }
     }
@@ -390,6 +410,9 @@ impl<'a> ShellWalker<'a> {
     pub(super) fn walk_nested_script(&mut self, text: &MappedText, depth: usize, kind: &ShellBlockKind) {
         self.open_block(kind.clone());
         let before = self.branches.len();
+        if *kind == ShellBlockKind::Script {
+            self.options = ShellOptions::default();
+        }
         self.walk_text(text, depth);
         self.branches.truncate(before);
         self.close_block(&|own| own == kind);
@@ -417,7 +440,7 @@ impl<'a> ShellWalker<'a> {
                 input,
                 folder,
                 conditional,
-                failure_ignored: false,
+                failure_ignored: self.list.negated,
                 cut: false,
             });
         }

@@ -126,6 +126,8 @@ impl ShellWalker<'_> {
             set,
             list,
             reachability,
+            options: self.options,
+            list_start: std::mem::replace(&mut self.list_start, (self.out.len(), self.out.len())),
             value_loop,
             condition_loop,
             followed,
@@ -177,9 +179,12 @@ impl ShellWalker<'_> {
             set,
             list,
             reachability,
+            options,
+            list_start,
             followed,
             ..
         } = branch;
+        self.list_start = list_start;
         // If every iteration of a loop was walked, the values after the loop are known.
         let whole = kind == ShellBlockKind::Loop
             && followed
@@ -189,6 +194,9 @@ impl ShellWalker<'_> {
         let sure = if in_condition || now != Tristate::Yes { None } else { Some(self.variables.clone()) };
         self.list = list;
         let in_subshell = part || self.part.ahead;
+        if in_subshell || matches!(kind, ShellBlockKind::Subshell | ShellBlockKind::Script) {
+            self.options = options;
+        }
         self.reachability = reachability.after_block(self.reachability, &kind, in_subshell);
         let status = match kind {
             ShellBlockKind::Braces | ShellBlockKind::Subshell | ShellBlockKind::Script | ShellBlockKind::Called => {

@@ -298,9 +298,7 @@ impl ShellWalker<'_> {
                 }
             }
             Some("set") => {
-                let options = words.iter().map_while(Word::known);
-                let options = options.take_while(|option| !matches!(*option, "-" | "--"));
-                self.errexit = options.filter_map(errexit_of_option).last().unwrap_or(self.errexit);
+                self.options.apply(words.iter().map_while(Word::known));
                 match PositionalParameters::from_set_command(words) {
                     Some(arguments) if sure => self.arguments = arguments,
                     Some(_) => self.arguments = PositionalParameters::unknown(),
@@ -500,15 +498,6 @@ impl PositionalParameters {
     /// Returns all parameters, if all are known.
     pub(super) fn all_known(&self) -> Option<&[Word]> {
         self.words.as_ref().filter(|_| !self.open).map(|words| words.as_slice())
-    }
-}
-
-/// Returns whether an option of a shell or of `set` turns `errexit` on or off; `None` if it does neither.
-pub(super) fn errexit_of_option(option: &str) -> Option<bool> {
-    match option.strip_prefix('-') {
-        Some(letters) => (!letters.starts_with('-') && letters.contains('e')).then_some(true),
-        None if option == "errexit" => Some(true),
-        None => option.strip_prefix('+').is_some_and(|letters| letters.contains('e')).then_some(false),
     }
 }
 

@@ -60,6 +60,10 @@ pub(super) struct ShellBlock {
     pub(super) list: AndOrList,
     /// The reachability at the start of the block.
     pub(super) reachability: Reachability,
+    /// The options of the shell at the start of the block.
+    pub(super) options: ShellOptions,
+    /// The indexes of the commands of the surrounding list.
+    pub(super) list_start: (usize, usize),
     /// The remaining values of a loop over values.
     pub(super) value_loop: Option<ValueLoop>,
     /// The state of a loop with a condition.
@@ -157,6 +161,43 @@ pub(super) struct DoubleBrackets {
     pub(super) or: bool,
 }
 
+/// Options of a shell that decide whether a failing command ends it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ShellOptions {
+    /// A failing command ends the shell (`-e`).
+    pub(super) errexit: bool,
+    /// A pipeline fails if one of its commands does (`-o pipefail`).
+    pub(super) pipefail: bool,
+}
+
+impl ShellOptions {
+    /// Applies the options of a shell or of `set`, up to the first other word.
+    pub(super) fn apply<'w>(&mut self, words: impl IntoIterator<Item = &'w str>) {
+        let mut words = words.into_iter();
+        while let Some(word) = words.next().filter(|word| !matches!(*word, "-" | "--")) {
+            let (is_on, letters) = match (word.strip_prefix('-'), word.strip_prefix('+')) {
+                (Some(letters), _) => (true, letters),
+                (None, Some(letters)) => (false, letters),
+                (None, None) => return,
+            };
+            // `--login` and other long options.
+            if letters.starts_with('-') {
+                continue;
+            }
+            if letters.contains('e') {
+                self.errexit = is_on;
+            }
+            if letters.contains('o') {
+                match words.next() {
+                    Some("errexit") => self.errexit = is_on,
+                    Some("pipefail") => self.pipefail = is_on,
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
 /// The state of a walk through shell text.
 pub(super) struct ShellWalker<'a> {
     pub(super) scope: &'a VariableScope,
@@ -176,10 +217,10 @@ pub(super) struct ShellWalker<'a> {
     pub(super) brackets: DoubleBrackets,
     /// How the script requires the success of the current command, if it is a condition.
     pub(super) required_success: Option<RequiredSuccess>,
-    /// Whether the shell exits if a command fails (`set -e`).
-    pub(super) errexit: bool,
-    /// The index in `out` of the first command of the current list.
-    pub(super) list_start: usize,
+    /// The options of the shell about failures.
+    pub(super) options: ShellOptions,
+    /// The indexes in `out` of the first command of the current list, and of the first one behind its last `&&`.
+    pub(super) list_start: (usize, usize),
     /// Whether a sourced file or another command may have set any variable.
     pub(super) sourced: bool,
     /// The input of the current command from a pipeline, and the number of previous commands in it.
@@ -236,8 +277,8 @@ impl<'a> ShellWalker<'a> {
             list,
             brackets,
             required_success,
-            errexit: false,
-            list_start: 0,
+            options: ShellOptions::default(),
+            list_start: (0, 0),
             sourced,
             pipe,
             substitutions,
