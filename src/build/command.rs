@@ -69,7 +69,7 @@ pub struct Command {
     pub folder: Option<Arc<str>>,
     /// Whether it may not run: inside `if`, `case`, `for` or `while`, or after `||`.
     pub conditional: bool,
-    /// Whether the script goes on if it fails: another command follows without `set -e`, or `||`.
+    /// Whether the script continues if it fails: another command follows without `set -e`, or `||`.
     pub failure_ignored: bool,
     /// Whether later commands are missing because a limit was reached.
     pub cut: bool,

@@ -164,7 +164,7 @@ impl FileEffect {
             let files = arguments.values(OptionMeaning::File).cloned().chain(names).collect();
             return Self::Write(files);
         }
-        let server_named = effect == ToolEffect::DownloadByServerName || arguments.has(OptionMeaning::ServerName);
+        let server_named = arguments.has(OptionMeaning::ServerName);
         let by_name = effect == ToolEffect::DownloadByName || server_named;
         let to = match arguments.value(OptionMeaning::File) {
             Some(file) if matches!(file.text.as_deref(), Some("-" | "/dev/stdout")) => DownloadTarget::StandardOutput,

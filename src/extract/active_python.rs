@@ -78,11 +78,11 @@ pub(super) fn drop_invisible_frameworks(
             own.map(|package| &package.requirement.version).collect::<Vec<_>>()
         };
         // A range may be satisfied by what the Python of the image has.
-        let is_named = |place: Option<&PythonLocation>| {
+        let has_own_release = |place: Option<&PythonLocation>| {
             let (own, of_image) = (versions_in(place), versions_in(None));
             own.iter().any(|version| version.is_exact() && !of_image.contains(version))
         };
-        match visible_locations(seen, &places, at, &is_named) {
+        match visible_locations(seen, &places, at, &has_own_release) {
             Some(visible) => {
                 let there = |package: &ObservedPackage| visible.contains(&package.location.as_ref());
                 let is_named =

@@ -32,7 +32,7 @@ impl CommandReader<'_> {
         &mut self,
         found: &mut InstallEffects,
         command: &Command,
-        home: Option<&PythonLocation>,
+        location: Option<&PythonLocation>,
     ) {
         let installed = self.seen.packages.iter().filter(|one| one.requirement.manager == PackageManager::Pip);
         let mut names: BTreeSet<PackageName> = installed.map(|one| one.requirement.name.clone()).collect();
@@ -42,7 +42,7 @@ impl CommandReader<'_> {
         }
         found.removed.extend(names.into_iter().map(|name| (PackageManager::Pip, name, command.span)));
         // Packages of the base image are in no environment that a command created.
-        if matches!(home, Some(PythonLocation::Environment { .. })) {
+        if matches!(location, Some(PythonLocation::Environment { .. })) {
             return;
         }
         // Whether they are in this environment is unknown.
@@ -62,33 +62,33 @@ impl CommandReader<'_> {
         listed.chain(framework.map(|row| row.distribution)).map(PackageName::python).collect()
     }
 
-    /// Records the packages that a command uninstalls from the environment at `home`.
+    /// Records the packages that a command uninstalls from the environment at `location`.
     ///
     /// A removal in only some branches, or in an environment that is unknown, makes the package a possible one.
     pub(super) fn record_uninstalls(
         &mut self,
         found: &mut InstallEffects,
         command: &Command,
-        home: Option<&PythonLocation>,
+        location: Option<&PythonLocation>,
     ) {
         let is_conditional =
             command.conditional || found.syncs && !(found.files.is_empty() && found.unresolved.is_empty());
         if is_conditional {
             found.removed.retain(|(manager, ..)| *manager != PackageManager::System);
         }
-        let is_known = |manager| manager != PackageManager::Pip || home != Some(&PythonLocation::Unknown);
+        let is_known = |manager| manager != PackageManager::Pip || location != Some(&PythonLocation::Unknown);
         let removed = found.removed.clone();
         found.removed.retain(|(manager, ..)| !is_conditional && is_known(*manager));
         for (manager, name, _) in removed {
             let is_certain = !is_conditional && is_known(manager);
             let is_same_package =
                 |package: &ObservedPackage| package.requirement.manager == manager && package.requirement.name == name;
-            let home = home.filter(|_| manager == PackageManager::Pip);
+            let location = location.filter(|_| manager == PackageManager::Pip);
             let is_here =
-                |package: &ObservedPackage| manager != PackageManager::Pip || package.location.as_ref() == home;
+                |package: &ObservedPackage| manager != PackageManager::Pip || package.location.as_ref() == location;
             let may_be_here = |package: &ObservedPackage| {
                 let own = package.location.as_ref();
-                own == Some(&PythonLocation::Unknown) || !is_certain && (own == home || !is_known(manager))
+                own == Some(&PythonLocation::Unknown) || !is_certain && (own == location || !is_known(manager))
             };
             let is_installed = self.seen.packages.iter().any(is_same_package);
             let is_installed_here =
@@ -97,10 +97,14 @@ impl CommandReader<'_> {
             for package in self.seen.packages.iter_mut().filter(may_be_removed) {
                 package.conditional.get_or_insert_with(|| Cause::PerhapsRemoved { name: name.to_string() });
             }
-            if is_certain && (is_installed_here || !is_installed && home.is_none()) {
-                let removal = RemovedPackage { manager, name, command: self.seen.commands, location: home.cloned() };
+            if is_certain && (is_installed_here || !is_installed && location.is_none()) {
+                let removal =
+                    RemovedPackage { manager, name, command: self.seen.commands, location: location.cloned() };
                 self.seen.remove_package(removal, &is_here);
-            } else if !is_certain && !is_installed && home.is_none_or(|home| *home == PythonLocation::Unknown) {
+            } else if !is_certain
+                && !is_installed
+                && location.is_none_or(|location| *location == PythonLocation::Unknown)
+            {
                 self.add_possible_framework(manager, name, command);
             }
         }

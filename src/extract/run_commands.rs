@@ -75,7 +75,7 @@ struct CommandInstalls {
     /// That Python, by its environment.
     target: TargetPython,
     /// Where the packages are installed, if not where the Python of the image searches.
-    home: Option<PythonLocation>,
+    location: Option<PythonLocation>,
 }
 
 /// Reads every RUN in order, adding and removing packages in `seen`; what could not be read becomes a note.
@@ -246,8 +246,8 @@ impl CommandReader<'_> {
             Some(folder) => TargetPython::Environment(folder),
             None => self.state.environments.target(command, &self.folder, head, &lookup),
         };
-        let home = changes_packages.then(|| self.python_location(command, &target)).flatten();
-        CommandInstalls { found, compiled, named, python, target, home }
+        let location = changes_packages.then(|| self.python_location(command, &target)).flatten();
+        CommandInstalls { found, compiled, named, python, target, location }
     }
 
     /// Records what a command sets, writes, downloads and queries besides its installs.
@@ -301,7 +301,7 @@ impl CommandReader<'_> {
     /// Records what a command installs, after what it removes.
     fn record_installs(&mut self, at: LocatedCommand<'_>, read: CommandInstalls) {
         let command = at.step.command;
-        let CommandInstalls { mut found, compiled, named, target, home, .. } = read;
+        let CommandInstalls { mut found, compiled, named, target, location, .. } = read;
         self.state.wheels.record_command(&mut found, &self.folder, self.source);
         let added = match command_effects::added_files(at.step) {
             _ if compiled.is_some() => UnknownAdditions::Files,
@@ -345,14 +345,14 @@ impl CommandReader<'_> {
             self.state.locations.set_package_locations(fact, places.clone());
         }
         if found.syncs {
-            self.add_unlisted_packages(&mut found, command, home.as_ref());
+            self.add_unlisted_packages(&mut found, command, location.as_ref());
         }
-        self.record_uninstalls(&mut found, command, home.as_ref());
+        self.record_uninstalls(&mut found, command, location.as_ref());
         let is_removed = |code: &ObservedGpuCode| {
             found.removed.iter().any(|(_, name, _)| code.component.as_deref() == Some(name.as_str()))
         };
         self.seen.code.retain(|code| !is_removed(code));
-        let (mut installed, mut dependencies) = self.observe_installs(&found.packages, home.as_ref());
+        let (mut installed, mut dependencies) = self.observe_installs(&found.packages, location.as_ref());
         if command.failure_ignored
             && let Some(cause) = installed.iter().find_map(|package| self.unlisted_release(package))
         {
@@ -364,7 +364,7 @@ impl CommandReader<'_> {
         // Dependencies come before the packages that a command names, so that the named ones win.
         for package in dependencies.into_iter().chain(installed) {
             self.state.locations.set_package_locations(package.fact, places.clone());
-            let location = home.clone().filter(|_| package.requirement.manager == PackageManager::Pip);
+            let location = location.clone().filter(|_| package.requirement.manager == PackageManager::Pip);
             let package = ObservedPackage { location, ..package };
             if package.separate_environment().is_some() && package.requirement.name == "pip" {
                 self.state.environments.forget_missing_pip();
@@ -406,14 +406,14 @@ impl CommandReader<'_> {
     fn observe_installs(
         &mut self,
         packages: &[PackageInstall],
-        home: Option<&PythonLocation>,
+        location: Option<&PythonLocation>,
     ) -> (Vec<ObservedPackage>, Vec<ObservedPackage>) {
         let named: BTreeSet<PackageName> = packages.iter().map(|one| one.requirement.name.clone()).collect();
         let installed: Vec<ObservedPackage> = packages.iter().map(|one| self.observe_install(one)).collect();
         let mut dependencies = Vec::new();
         for package in &installed {
             let mut possible = possible_dependencies(package, &named, &mut self.seen.facts, self.knowledge);
-            if self.is_installed_elsewhere(&package.requirement.name, home) {
+            if self.is_installed_elsewhere(&package.requirement.name, location) {
                 // What another environment contains does not stay in this one.
                 for dependent in possible.iter_mut().filter_map(|dependency| dependency.dependent.as_mut()) {
                     dependent.upgrade = true;
@@ -425,9 +425,9 @@ impl CommandReader<'_> {
     }
 
     /// Whether earlier commands installed a package only in other environments.
-    fn is_installed_elsewhere(&self, name: &PackageName, home: Option<&PythonLocation>) -> bool {
-        let mut homes = self.seen.packages.iter().filter(|own| own.requirement.name == *name).peekable();
-        homes.peek().is_some() && homes.all(|own| own.location.as_ref() != home)
+    fn is_installed_elsewhere(&self, name: &PackageName, location: Option<&PythonLocation>) -> bool {
+        let mut installs = self.seen.packages.iter().filter(|own| own.requirement.name == *name).peekable();
+        installs.peek().is_some() && installs.all(|own| own.location.as_ref() != location)
     }
 
     /// Whether a package of this name and version was seen before, such as that of a downloaded archive.
@@ -492,7 +492,8 @@ impl CommandReader<'_> {
         observe_package(&mut self.seen.facts, install, origins, self.seen.commands, self.knowledge)
     }
 
-    /// Returns the cause for a pinned release that the tables do not list, if they list releases of its distribution.
+    /// Returns the cause for a pinned release that the tables do not list, although they list those of its distribution, and for a
+    /// library package, of which they list none.
     fn unlisted_release(&self, package: &ObservedPackage) -> Option<Cause> {
         let Requirement { manager: PackageManager::Pip, name, version: PackageVersion::Exact(version), .. } =
             &package.requirement

@@ -331,7 +331,6 @@ fn tool_installer(command: &Command) -> Option<&'static ToolInstaller> {
         "pipx" => Some(&PIPX),
         "uvx" => Some(&UV_CACHE),
         "uv" if word(1) == "tool" => Some(if word(2) == "run" { &UV_CACHE } else { &UV_TOOLS }),
-        program if program.starts_with("python") && word(1) == "-m" && word(2) == "pipx" => Some(&PIPX),
         _ => None,
     }
 }

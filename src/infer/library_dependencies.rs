@@ -14,14 +14,14 @@ use crate::model::package::{
 /// The architecture for which the tables list builds of a project's dedicated index.
 const LISTED_ARCHITECTURE: &str = "amd64";
 
-/// Whether something that was installed with a package is lost.
+/// Whether the libraries that were installed with a package are lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LibraryLoss {
-    /// It stays.
+    /// They stay.
     No,
-    /// It may be lost, for this reason.
+    /// They may be lost, for this reason.
     Possible(Cause),
-    /// It is lost.
+    /// They are lost.
     Certain,
 }
 
