@@ -509,11 +509,11 @@ impl CommandReader<'_> {
         };
         let public = version.without_local();
         // Of library packages, the tables list no single releases.
-        let releases = match catalog.releases(name) {
-            Err(_) if self.knowledge.library_wheel(name).is_some() => Vec::new(),
-            releases => releases.ok()?,
-        };
-        (!releases.iter().any(|release| release.version.is_same(&public))).then(|| Cause::ReleaseMayNotExist {
+        let releases = catalog.releases(name);
+        if releases.is_unlisted() && self.knowledge.library_wheel(name).is_none() {
+            return None;
+        }
+        (!releases.versions().any(|release| release.is_same(&public))).then(|| Cause::ReleaseMayNotExist {
             name: name.to_string(),
             version: version.to_string(),
             date: self.knowledge.newest_source_date(),

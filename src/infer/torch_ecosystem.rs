@@ -16,7 +16,7 @@ use crate::model::package::{
     VersionRange,
 };
 use crate::resolve::{
-    Catalog, DependencySpecifier, InstallRequest, InstallerPolicy, Release, Resolution, Selection, TableCatalog,
+    Catalog, DependencySpecifier, InstallRequest, InstallerPolicy, Releases, Resolution, Selection, TableCatalog,
     UpgradePolicy, resolve,
 };
 
@@ -217,10 +217,10 @@ fn select_releases(
     companion_context: CompanionContext<'_>,
 ) -> Resolution {
     let CompanionContext { current_torch, build, seen, python, day } = companion_context;
-    let Some(framework) = day.knowledge.framework_with_variants() else { return Resolution::Impossible };
+    let Some(framework) = day.knowledge.framework_with_variants() else { return Resolution::Impossible(None) };
     let torch = PackageName::python(framework.distribution);
     let Some(first) = requested.or_else(|| demands.first().map(|(package, _)| *package)) else {
-        return Resolution::Impossible;
+        return Resolution::Impossible(None);
     };
     let command = first.command;
     let mut catalog =
@@ -240,20 +240,19 @@ fn select_releases(
     for (package, demand) in demands {
         let TorchDemand::Range(Ok(requirement)) = demand else { continue };
         let on_torch = DependencySpecifier::new(torch.clone(), requirement.range.clone());
-        let requirement = match (catalog.tables.releases(&package.requirement.name), &package.requirement.version) {
-            (Err(_), _) => {
+        let releases = catalog.tables.releases(&package.requirement.name);
+        let requirement = match &package.requirement.version {
+            _ if releases.is_unlisted() => {
                 catalog.dependencies.entry(package.requirement.name.clone()).or_default().push(on_torch);
                 DependencySpecifier::new(package.requirement.name.clone(), "")
             }
-            (Ok(releases), PackageVersion::Exact(version))
-                if releases.iter().any(|release| release.version.is_same(&version.without_local())) =>
-            {
+            PackageVersion::Exact(version) if releases.versions().any(|own| own.is_same(&version.without_local())) => {
                 DependencySpecifier::new(
                     package.requirement.name.clone(),
                     VersionRange::exactly(&version.without_local()),
                 )
             }
-            (Ok(_), _) => on_torch,
+            _ => on_torch,
         };
         requirements.push((position(package), requirement));
     }
@@ -264,7 +263,7 @@ fn select_releases(
         };
         let requirement = DependencySpecifier::new(package.requirement.name.clone(), range.clone());
         match parent_of(package, seen) {
-            Some(parent) if catalog.tables.releases(&parent.requirement.name).is_err() => {
+            Some(parent) if catalog.tables.releases(&parent.requirement.name).is_unlisted() => {
                 catalog.dependencies.entry(parent.requirement.name.clone()).or_default().push(requirement);
                 requirements.push((position(parent), DependencySpecifier::new(parent.requirement.name.clone(), "")));
             }
@@ -294,7 +293,7 @@ fn select_releases(
         requirements: requirements.into_iter().map(|(_, requirement)| requirement).collect(),
         constraints,
         upgrade,
-        installed: versions.iter().filter(|_| !is_replaced).map(|(name, version)| (name.clone(), version)).collect(),
+        installed: if is_replaced { BTreeMap::new() } else { versions },
         ..InstallRequest::default()
     };
     resolve(&request, &catalog, policy)
@@ -318,7 +317,7 @@ fn requirement_of_selected_release(
         None => {
             return Some(match selected {
                 Resolution::Unknown(cause) => Err(cause.clone()),
-                Resolution::Selected(_) | Resolution::Impossible => Err(Cause::ReleaseForTorch {
+                Resolution::Selected(_) | Resolution::Impossible(_) => Err(Cause::ReleaseForTorch {
                     package: package.requirement.name.to_string(),
                     torch: joined_text(ranges),
                 }),
@@ -345,29 +344,25 @@ fn requirement_of_selected_release(
     }))
 }
 
-/// The releases in the tables, with the packages of a command of which only the requirements are known: each of these
-/// has one release.
+/// The releases in the tables, with what unlisted releases of the packages of a command require.
 struct CommandCatalog<'a> {
     tables: TableCatalog<'a>,
     dependencies: BTreeMap<PackageName, Vec<DependencySpecifier>>,
 }
 
 impl Catalog for CommandCatalog<'_> {
-    fn releases(&self, name: &PackageName) -> Result<Vec<Release>, Cause> {
-        match self.tables.releases(name) {
-            Err(_) if self.dependencies.contains_key(name) => Ok(vec![Release::new("0")]),
-            releases => releases,
-        }
+    fn releases(&self, name: &PackageName) -> Releases {
+        self.tables.releases(name)
     }
 
     fn requirements(
         &self,
         name: &PackageName,
-        version: &ExactVersion,
+        version: Option<&ExactVersion>,
         extras: &[PackageName],
-    ) -> Result<Vec<DependencySpecifier>, Cause> {
+    ) -> Vec<DependencySpecifier> {
         match self.dependencies.get(name) {
-            Some(requirements) => Ok(requirements.clone()),
+            Some(requirements) => requirements.clone(),
             None => self.tables.requirements(name, version, extras),
         }
     }

@@ -204,7 +204,7 @@ fn newest_available_release(
         constraints,
         upgrade,
         no_deps: package.requirement.no_deps,
-        installed: versions.iter().map(|(name, version)| (name.clone(), version)).collect(),
+        installed: versions,
         ..InstallRequest::default()
     };
     let of_python = |python: &str| {
@@ -247,7 +247,7 @@ fn requirements_of_command(
     let is_listed = |one: &&ObservedPackage| {
         one.requirement.manager == PackageManager::Pip
             && one.command == package.command
-            && catalog.releases(&one.requirement.name).is_ok()
+            && !catalog.releases(&one.requirement.name).is_unlisted()
     };
     let all =
         |packages: &[ObservedPackage]| packages.iter().filter(is_listed).map(requirement).collect::<Option<Vec<_>>>();

@@ -20,18 +20,50 @@ impl Release {
     }
 }
 
+/// The releases of a distribution, as far as they are known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Releases {
+    /// The listed releases.
+    pub listed: Vec<Release>,
+    /// Why there may be others; `None` if the list is complete. Installers prefer the listed ones.
+    pub others: Option<Cause>,
+}
+
+impl Releases {
+    /// Creates a complete list; an empty one means that no index has the distribution.
+    pub const fn complete(listed: Vec<Release>) -> Self {
+        Self { listed, others: None }
+    }
+
+    /// Creates the releases of a distribution of which none is listed.
+    pub const fn unlisted(why: Cause) -> Self {
+        Self { listed: Vec::new(), others: Some(why) }
+    }
+
+    /// Returns the versions of the listed releases.
+    pub fn versions(&self) -> impl Iterator<Item = &ExactVersion> {
+        self.listed.iter().map(|release| &release.version)
+    }
+
+    /// Whether no release is listed, although there may be some.
+    pub fn is_unlisted(&self) -> bool {
+        self.listed.is_empty() && self.others.is_some()
+    }
+}
+
 /// The releases on the indexes of a command, and the requirements of each.
 pub trait Catalog {
-    /// Returns the releases of a distribution, or why they are unknown. An empty list means that no index has it.
-    fn releases(&self, name: &PackageName) -> Result<Vec<Release>, Cause>;
+    /// Returns the releases of a distribution.
+    fn releases(&self, name: &PackageName) -> Releases;
 
-    /// Returns what a release requires with the given extras, or why that is unknown. Markers are already evaluated.
+    /// Returns what a release requires with the given extras; for `None`, what every release requires that is not
+    /// listed. Markers are already evaluated.
     fn requirements(
         &self,
         name: &PackageName,
-        version: &ExactVersion,
+        version: Option<&ExactVersion>,
         extras: &[PackageName],
-    ) -> Result<Vec<DependencySpecifier>, Cause>;
+    ) -> Vec<DependencySpecifier>;
 }
 
 /// The result of filtering releases by a range.

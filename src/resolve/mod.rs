@@ -4,7 +4,8 @@
 //! - pip backtracks ([`pip`]): packages in the order of its preferences, the newest release of each first.
 //! - uv learns conflicts ([`uv`], with the `pubgrub` crate), also newest first.
 //!
-//! A distribution whose releases the catalog does not list is unknown, and nothing else is.
+//! A release that the catalog does not list takes part as an unlisted one: it is in a range if any version is, and it
+//! requires what all unlisted releases require. If it is selected, its version is unknown, and nothing else is.
 
 mod catalog;
 mod pip;
@@ -14,12 +15,14 @@ mod uv;
 
 use crate::model::cause::Cause;
 
-pub use catalog::{Catalog, Release};
-pub use request::{DependencySpecifier, InstallRequest, InstallerPolicy, Resolution, Selection, UpgradePolicy};
+pub use catalog::{Catalog, Release, Releases};
+pub use request::{
+    Conflict, DependencySpecifier, InstallRequest, InstallerPolicy, Resolution, Selection, UpgradePolicy,
+};
 pub use tables::{LISTED_ARCHITECTURE, TableCatalog};
 
 /// Returns what an installer selects for the requirements of a command.
-pub fn resolve(request: &InstallRequest<'_>, catalog: &impl Catalog, policy: InstallerPolicy) -> Resolution {
+pub fn resolve(request: &InstallRequest, catalog: &impl Catalog, policy: InstallerPolicy) -> Resolution {
     let invalid = request.requirements.iter().chain(&request.constraints).find(|one| !one.range.is_valid());
     if let Some(invalid) = invalid {
         return Resolution::Unknown(Cause::NotARange { range: invalid.range.as_str().to_owned() });

@@ -4,23 +4,26 @@
 //! The order of the packages decides which of several solutions is found, and it differs between versions of pip. So
 //! after a conflict all orders are searched, and a result counts only if they agree.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::model::cause::Cause;
 use crate::model::package::{ExactVersion, PackageName, VersionRange};
-use crate::resolve::catalog::{Admitted, Catalog, Release, admitted_releases};
-use crate::resolve::request::{DependencySpecifier, InstallRequest, Resolution, Selection, UpgradePolicy};
+use crate::resolve::catalog::{Admitted, Catalog, Releases, admitted_releases};
+use crate::resolve::request::{Conflict, DependencySpecifier, InstallRequest, Resolution, Selection, UpgradePolicy};
 
 /// The number of candidates after which a search is given up.
 const MAX_STEPS: usize = 2_000;
 
 /// Returns what pip selects.
-pub(super) fn resolve(request: &InstallRequest<'_>, catalog: &impl Catalog) -> Resolution {
+pub(super) fn resolve(request: &InstallRequest, catalog: &impl Catalog) -> Resolution {
     let search = |version| PipSearch::new(request, catalog, version).run();
     let (found, conflicts) = search(PipVersion::Pip24);
-    let differs = |version: &PipVersion| search(*version).0 != found;
+    let is_same = |other: &Resolution| match (&found, other) {
+        (Resolution::Impossible(_), Resolution::Impossible(_)) => true,
+        _ => found == *other,
+    };
+    let differs = |version: &PipVersion| !is_same(&search(*version).0);
     if conflicts && [PipVersion::Older, PipVersion::Pip25, PipVersion::Reversed].iter().any(differs) {
         return Resolution::Unknown(Cause::SearchOrder);
     }
@@ -48,12 +51,30 @@ struct Identifier {
     extras: Vec<PackageName>,
 }
 
+/// What can be selected of a package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum CandidateRelease {
+    Listed(ExactVersion),
+    Installed(ExactVersion),
+    /// A release that is not listed.
+    Unlisted,
+}
+
+impl CandidateRelease {
+    /// Returns its version, if it is known.
+    const fn version(&self) -> Option<&ExactVersion> {
+        match self {
+            Self::Listed(version) | Self::Installed(version) => Some(version),
+            Self::Unlisted => None,
+        }
+    }
+}
+
 /// A release of a package that can be selected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Candidate {
     identifier: Identifier,
-    version: ExactVersion,
-    is_installed: bool,
+    release: CandidateRelease,
 }
 
 /// What a candidate or the command requires of a package.
@@ -62,7 +83,7 @@ enum Requested {
     /// A version in a range.
     Range(VersionRange),
     /// Exactly one candidate: that of the package whose extra is selected.
-    Candidate(ExactVersion, bool),
+    Candidate(CandidateRelease),
 }
 
 /// A requirement with the package that has it; `None` for the command.
@@ -97,29 +118,29 @@ enum Failure {
     Unknown(Cause),
 }
 
-/// A requirement that no candidate satisfies, with everything that is required of its package.
-struct Conflict(Vec<Rc<Information>>);
-
 /// Why a requirement cannot be added.
 enum AddError {
-    Conflict(Conflict),
+    /// No candidate satisfies everything that is required of its package.
+    Conflict(Vec<Rc<Information>>),
     Unknown(Cause),
 }
 
 /// A search with one order of packages.
 struct PipSearch<'a, C> {
-    request: &'a InstallRequest<'a>,
+    request: &'a InstallRequest,
     catalog: &'a C,
     version: PipVersion,
-    releases: BTreeMap<PackageName, Result<Rc<[Release]>, Cause>>,
+    releases: BTreeMap<PackageName, Rc<Releases>>,
     depths: BTreeMap<Identifier, usize>,
     steps: usize,
+    /// The first conflict.
+    conflict: Option<Conflict>,
     /// Whether a selected or possible release conflicted with another one, so that the order of packages matters.
     has_conflicts: bool,
 }
 
 impl<'a, C: Catalog> PipSearch<'a, C> {
-    fn new(request: &'a InstallRequest<'a>, catalog: &'a C, version: PipVersion) -> Self {
+    fn new(request: &'a InstallRequest, catalog: &'a C, version: PipVersion) -> Self {
         Self {
             request,
             catalog,
@@ -127,6 +148,7 @@ impl<'a, C: Catalog> PipSearch<'a, C> {
             releases: BTreeMap::new(),
             depths: BTreeMap::new(),
             steps: 0,
+            conflict: None,
             has_conflicts: false,
         }
     }
@@ -138,7 +160,7 @@ impl<'a, C: Catalog> PipSearch<'a, C> {
                 let conflicts = self.has_conflicts;
                 return (Resolution::Selected(self.selections(&state)), conflicts);
             }
-            Err(Failure::Impossible) => Resolution::Impossible,
+            Err(Failure::Impossible) => Resolution::Impossible(self.conflict),
             Err(Failure::Unknown(cause)) => Resolution::Unknown(cause),
         };
         (resolution, self.has_conflicts)
@@ -201,7 +223,9 @@ impl<'a, C: Catalog> PipSearch<'a, C> {
         parent: Option<&Identifier>,
     ) -> Result<(), AddError> {
         let on = Identifier { name: requirement.name.clone(), extras: requirement.extras.clone() };
-        if !on.extras.is_empty() && self.version != PipVersion::Older {
+        // A range applies to an unlisted release with and without extras.
+        let is_shared = self.version != PipVersion::Older || self.releases_of(&on.name).others.is_some();
+        if !on.extras.is_empty() && is_shared {
             let base = Identifier { name: requirement.name.clone(), extras: Vec::new() };
             self.add_requested(criteria, base, Requested::Range(requirement.range.clone()), parent)?;
         }
@@ -215,24 +239,21 @@ impl<'a, C: Catalog> PipSearch<'a, C> {
         requested: Requested,
         parent: Option<&Identifier>,
     ) -> Result<(), AddError> {
-        // What is required of it is unknown, and what it requires: it stays out of the search.
-        if self.releases_of(&on.name).is_err() && !self.request.installed.contains_key(&on.name) {
-            return Ok(());
-        }
         let mut criterion = criteria.get(&on).map_or_else(Criterion::default, |own| Criterion::clone(own));
         criterion.information.push(Rc::new(Information { on: on.clone(), requested, parent: parent.cloned() }));
         criterion.candidates = self.matches(criteria, &on, &criterion).map_err(AddError::Unknown)?.into();
         if criterion.candidates.is_empty() {
-            return Err(AddError::Conflict(Conflict(criterion.information)));
+            self.conflict = self.conflict.take().or_else(|| conflict_of(&criterion.information));
+            return Err(AddError::Conflict(criterion.information));
         }
         criteria.insert(on, Rc::new(criterion));
         Ok(())
     }
 
     /// Returns the releases of a distribution, read once.
-    fn releases_of(&mut self, name: &PackageName) -> Result<Rc<[Release]>, Cause> {
+    fn releases_of(&mut self, name: &PackageName) -> Rc<Releases> {
         let catalog = self.catalog;
-        self.releases.entry(name.clone()).or_insert_with(|| catalog.releases(name).map(Rc::from)).clone()
+        self.releases.entry(name.clone()).or_insert_with(|| Rc::new(catalog.releases(name))).clone()
     }
 
     /// Returns the candidates that satisfy a criterion, the preferred ones first.
@@ -247,51 +268,48 @@ impl<'a, C: Catalog> PipSearch<'a, C> {
         let information = || criterion.information.iter().chain(of_base.into_iter().flat_map(|base| &base.information));
         let constraints = self.request.constraints.iter().filter(|constraint| constraint.name == on.name);
         let mut ranges: Vec<&VersionRange> = constraints.map(|constraint| &constraint.range).collect();
-        let mut exact: Vec<(&ExactVersion, bool)> = Vec::new();
+        let mut exact: Vec<&CandidateRelease> = Vec::new();
         for one in information() {
             match &one.requested {
                 Requested::Range(range) => ranges.push(range),
-                Requested::Candidate(version, is_installed) => exact.push((version, *is_installed)),
+                Requested::Candidate(release) => exact.push(release),
             }
         }
-        let candidate = |version: &ExactVersion, is_installed| Candidate {
-            identifier: on.clone(),
-            version: version.clone(),
-            is_installed,
-        };
+        let candidate = |release| Candidate { identifier: on.clone(), release };
         let is_open = |candidate: &Candidate| !criterion.incompatible.contains(candidate);
         let is_in_ranges = |version: &ExactVersion| ranges.iter().all(|range| is_satisfied(range, version));
-        if let Some((version, is_installed)) = exact.first() {
-            let one = candidate(version, *is_installed);
-            let alike = exact.iter().all(|other| other == &(*version, *is_installed));
-            return Ok(Some(one).filter(|one| alike && is_in_ranges(version) && is_open(one)).into_iter().collect());
-        }
-        let installed = self.request.installed.get(&on.name).copied().filter(|version| is_in_ranges(version));
-        let mut listed = match self.releases_of(&on.name) {
-            Ok(releases) => match admitted_releases(&releases, ranges.iter().copied(), self.request.prereleases) {
-                Admitted::Listed(listed) => listed,
-                Admitted::OnlyPrereleases if installed.is_some() && !self.is_upgraded(on) => Vec::new(),
-                Admitted::OnlyPrereleases => return Err(Cause::OnlyPrereleases { package: on.name.to_string() }),
-            },
-            Err(cause) if installed.is_none() || self.is_upgraded(on) => return Err(cause),
-            Err(_) => Vec::new(),
-        };
-        let mut all: Vec<Candidate> = Vec::new();
-        if let Some(installed) = installed {
-            listed.retain(|version| version.compare(installed) != Ordering::Equal);
-            let newer = if self.is_upgraded(on) {
-                listed.iter().take_while(|version| version.compare(installed).is_gt()).count()
-            } else {
-                0
+        let releases = self.releases_of(&on.name);
+        let admits_unlisted =
+            || releases.others.is_some() && VersionRange::have_common_version(&ranges, releases.versions());
+        if let Some(release) = exact.first() {
+            let one = candidate((*release).clone());
+            let alike = exact.iter().all(|other| other == release);
+            let is_admitted = match release.version() {
+                Some(version) => is_in_ranges(version),
+                None => admits_unlisted(),
             };
-            let older = listed.split_off(newer);
-            all.extend(listed.iter().map(|version| candidate(version, false)));
-            all.push(candidate(installed, true));
-            listed = older;
+            return Ok(Some(one).filter(|one| alike && is_admitted && is_open(one)).into_iter().collect());
         }
-        all.extend(listed.iter().map(|version| candidate(version, false)));
-        all.retain(is_open);
-        Ok(all)
+        let installed = self.request.installed.get(&on.name).filter(|version| is_in_ranges(version));
+        let listed = match admitted_releases(&releases.listed, ranges.iter().copied(), self.request.prereleases) {
+            Admitted::Listed(listed) => listed,
+            Admitted::OnlyPrereleases if installed.is_some() && !self.is_upgraded(on) => Vec::new(),
+            Admitted::OnlyPrereleases => return Err(Cause::OnlyPrereleases { package: on.name.to_string() }),
+        };
+        let mut all: Vec<CandidateRelease> = listed.into_iter().map(CandidateRelease::Listed).collect();
+        if admits_unlisted() {
+            all.push(CandidateRelease::Unlisted);
+        }
+        if let Some(installed) = installed {
+            let is_same = |version: &ExactVersion| version.compare(installed).is_eq();
+            all.retain(|release| !release.version().is_some_and(is_same));
+            // An unlisted release may be newer.
+            let is_newer = |version: &ExactVersion| version.compare(installed).is_gt();
+            let is_before = |release: &&CandidateRelease| release.version().is_none_or(is_newer);
+            let newer = if self.is_upgraded(on) { all.iter().take_while(is_before).count() } else { 0 };
+            all.insert(newer, CandidateRelease::Installed(installed.clone()));
+        }
+        Ok(all.into_iter().map(candidate).filter(is_open).collect())
     }
 
     /// Whether an installed package is replaced by a newer release.
@@ -326,7 +344,7 @@ impl<'a, C: Catalog> PipSearch<'a, C> {
             .iter()
             .filter_map(|one| match &one.requested {
                 Requested::Range(range) => Some(range),
-                Requested::Candidate(..) => None,
+                Requested::Candidate(_) => None,
             })
             .collect();
         let direct = ranges.len() < information.len();
@@ -390,7 +408,7 @@ impl<'a, C: Catalog> PipSearch<'a, C> {
                     selected.pins.push(candidate.clone());
                     return Ok(Ok(selected));
                 }
-                Err(AddError::Conflict(Conflict(information))) => {
+                Err(AddError::Conflict(information)) => {
                     self.has_conflicts = true;
                     causes.extend(information);
                 }
@@ -409,7 +427,7 @@ impl<'a, C: Catalog> PipSearch<'a, C> {
         let identifier = &candidate.identifier;
         if !identifier.extras.is_empty() {
             let base = Identifier { name: identifier.name.clone(), extras: Vec::new() };
-            let exactly = Requested::Candidate(candidate.version.clone(), candidate.is_installed);
+            let exactly = Requested::Candidate(candidate.release.clone());
             self.add_requested(criteria, base, exactly, Some(identifier))?;
         }
         for requirement in self.requirements_of(candidate) {
@@ -424,12 +442,12 @@ impl<'a, C: Catalog> PipSearch<'a, C> {
         if self.request.no_deps {
             return Vec::new();
         }
-        let read = |extras: &[PackageName]| self.catalog.requirements(name, &candidate.version, extras);
-        let all = read(extras).unwrap_or_default();
+        let read = |extras: &[PackageName]| self.catalog.requirements(name, candidate.release.version(), extras);
+        let all = read(extras);
         if extras.is_empty() {
             return all;
         }
-        let without = read(&[]).unwrap_or_default();
+        let without = read(&[]);
         all.into_iter().filter(|one| !without.contains(one)).collect()
     }
 
@@ -518,23 +536,15 @@ impl<'a, C: Catalog> PipSearch<'a, C> {
         }
         let mut selections: BTreeMap<PackageName, Selection> = BTreeMap::new();
         for pin in state.pins.iter().filter(|pin| connected.contains(&pin.identifier)) {
-            let selection = if pin.is_installed {
-                Selection::Installed(pin.version.clone())
-            } else {
-                Selection::Release(pin.version.clone())
+            let selection = match &pin.release {
+                CandidateRelease::Listed(version) => Selection::Release(version.clone()),
+                CandidateRelease::Installed(version) => Selection::Installed(version.clone()),
+                CandidateRelease::Unlisted => match &self.releases_of(&pin.identifier.name).others {
+                    Some(cause) => Selection::Unknown(cause.clone()),
+                    None => continue,
+                },
             };
             selections.insert(pin.identifier.name.clone(), selection);
-        }
-        let mut requirements = self.request.requirements.clone();
-        for pin in state.pins.iter().filter(|pin| connected.contains(&pin.identifier)) {
-            requirements.extend(self.requirements_of(pin));
-        }
-        for DependencySpecifier { name, .. } in requirements {
-            if !selections.contains_key(&name)
-                && let Err(cause) = self.releases_of(&name)
-            {
-                selections.insert(name, Selection::Unknown(cause));
-            }
         }
         selections
     }
@@ -543,15 +553,27 @@ impl<'a, C: Catalog> PipSearch<'a, C> {
 /// Returns the packages without a selection that satisfies everything that is required of them.
 fn unsatisfied(state: &SearchState) -> impl Iterator<Item = &Identifier> {
     let is_satisfied_by = |criterion: &Criterion, pin: &Candidate| {
-        criterion.information.iter().all(|one| match &one.requested {
-            Requested::Range(range) => is_satisfied(range, &pin.version),
-            Requested::Candidate(version, is_installed) => *version == pin.version && *is_installed == pin.is_installed,
+        criterion.information.iter().all(|one| match (&one.requested, pin.release.version()) {
+            (Requested::Range(range), Some(version)) => is_satisfied(range, version),
+            // Ranges without a common version are a conflict.
+            (Requested::Range(_), None) => criterion.candidates.contains(pin),
+            (Requested::Candidate(release), _) => *release == pin.release,
         })
     };
     state.criteria.iter().filter_map(move |(identifier, criterion)| {
         let pin = state.pins.iter().find(|pin| pin.identifier == *identifier);
         (!pin.is_some_and(|pin| is_satisfied_by(criterion, pin))).then_some(identifier)
     })
+}
+
+/// Returns requirements on one package that conflict.
+fn conflict_of(information: &[Rc<Information>]) -> Option<Conflict> {
+    let name = information.first()?.on.name.clone();
+    let requirement = |one: &Rc<Information>| match &one.requested {
+        Requested::Range(range) => Some((one.parent.as_ref().map(|parent| parent.name.clone()), range.clone())),
+        Requested::Candidate(_) => None,
+    };
+    Some(Conflict { name, requirements: information.iter().filter_map(requirement).collect() })
 }
 
 /// Removes what packages require that are selected again.

@@ -46,7 +46,7 @@ pub enum UpgradePolicy {
 
 /// The requirements and options that a command passes to an installer.
 #[derive(Clone, Debug, Default)]
-pub struct InstallRequest<'a> {
+pub struct InstallRequest {
     /// The requirements, in the order of the command.
     pub requirements: Vec<DependencySpecifier>,
     /// Limits on distributions that are installed for another reason (`--constraint`).
@@ -58,7 +58,7 @@ pub struct InstallRequest<'a> {
     /// Whether pre-releases are allowed (`--pre`).
     pub prereleases: bool,
     /// The installed distributions.
-    pub installed: BTreeMap<PackageName, &'a ExactVersion>,
+    pub installed: BTreeMap<PackageName, ExactVersion>,
 }
 
 /// What an installer selects for one distribution.
@@ -72,13 +72,22 @@ pub enum Selection {
     Unknown(Cause),
 }
 
+/// Requirements on one distribution that no release satisfies together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The distribution.
+    pub name: PackageName,
+    /// Each requirement, with the selected package that has it; `None` for the command.
+    pub requirements: Vec<(Option<PackageName>, VersionRange)>,
+}
+
 /// The result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolution {
     /// The selections, by distribution.
     Selected(BTreeMap<PackageName, Selection>),
-    /// No selection satisfies all requirements: the command fails.
-    Impossible,
+    /// No selection satisfies all requirements: the command fails. The conflict is the first one that pip finds.
+    Impossible(Option<Conflict>),
     /// Unknown.
     Unknown(Cause),
 }
@@ -88,7 +97,7 @@ impl Resolution {
     pub fn selection(&self, name: &PackageName) -> Option<&Selection> {
         match self {
             Self::Selected(selections) => selections.get(name),
-            Self::Impossible | Self::Unknown(_) => None,
+            Self::Impossible(_) | Self::Unknown(_) => None,
         }
     }
 }

@@ -5,7 +5,7 @@ use jiff::civil::Date;
 use crate::knowledge::{FrameworkBuildRow, Knowledge, RequiresDistRow, TorchRow};
 use crate::model::cause::Cause;
 use crate::model::package::{ExactVersion, IndexSelection, PackageName};
-use crate::resolve::catalog::{Catalog, Release};
+use crate::resolve::catalog::{Catalog, Release, Releases};
 use crate::resolve::request::DependencySpecifier;
 
 /// The architecture whose wheels the tables list by release and by Python version.
@@ -114,40 +114,42 @@ impl TableCatalog<'_> {
 }
 
 impl Catalog for TableCatalog<'_> {
-    fn releases(&self, name: &PackageName) -> Result<Vec<Release>, Cause> {
+    fn releases(&self, name: &PackageName) -> Releases {
         if self.knowledge.has_variants(name) {
-            return Ok(self.torch_releases().map(|row| Release::new(row.version.cloned())).collect());
+            return Releases::complete(self.torch_releases().map(|row| Release::new(row.version.cloned())).collect());
         }
-        let unlisted = || Cause::TorchRequirement { package: name.to_string() };
+        let unlisted = || Releases::unlisted(Cause::TorchRequirement { package: name.to_string() });
         let builds: Vec<Release> =
             self.framework_releases(name).filter_map(|row| Some(Release::new(row.version?.cloned()))).collect();
         if !builds.is_empty() {
-            return Ok(builds);
+            return Releases::complete(builds);
         }
         // Most packages have no row, and are done here.
         let mut rows = self.releases_with_torch_requirement(name).peekable();
-        rows.peek().ok_or_else(unlisted)?;
+        if rows.peek().is_none() {
+            return unlisted();
+        }
         // Its wheels exist where those of the torch that it is built for do.
         let torch: Vec<&TorchRow> = self.torch_releases().collect();
         let is_built =
             |row: &&RequiresDistRow| torch.iter().any(|torch| row.range.contains(torch.version) == Some(true));
         let listed: Vec<Release> =
             rows.filter(is_built).filter_map(|row| Some(Release::new(row.version?.cloned()))).collect();
-        if listed.is_empty() { Err(unlisted()) } else { Ok(listed) }
+        if listed.is_empty() { unlisted() } else { Releases::complete(listed) }
     }
 
     fn requirements(
         &self,
         name: &PackageName,
-        version: &ExactVersion,
+        version: Option<&ExactVersion>,
         _: &[PackageName],
-    ) -> Result<Vec<DependencySpecifier>, Cause> {
-        let version = version.without_local();
+    ) -> Vec<DependencySpecifier> {
+        let Some(version) = version.map(ExactVersion::without_local) else { return Vec::new() };
         let is_required = |row: &&RequiresDistRow| {
             row.is_of_version(&version) && !row.unasked && row.arch.is_none_or(|arch| arch == self.arch)
         };
         let rows = self.knowledge.requirements_of(name).filter(is_required);
-        Ok(rows.map(|row| DependencySpecifier::new(PackageName::python(row.package), row.range.cloned())).collect())
+        rows.map(|row| DependencySpecifier::new(PackageName::python(row.package), row.range.cloned())).collect()
     }
 }
 

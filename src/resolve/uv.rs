@@ -2,7 +2,7 @@
 //! first; an installed version is preferred, then the newest one.
 
 use std::cell::RefCell;
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -11,8 +11,8 @@ use version_ranges::Ranges;
 
 use crate::model::cause::Cause;
 use crate::model::package::{ExactVersion, PackageName, VersionRange};
-use crate::resolve::catalog::Catalog;
-use crate::resolve::request::{DependencySpecifier, InstallRequest, Resolution, Selection, UpgradePolicy};
+use crate::resolve::catalog::{Catalog, Release};
+use crate::resolve::request::{Conflict, DependencySpecifier, InstallRequest, Resolution, Selection, UpgradePolicy};
 
 /// The number of conflicts of a package after which uv changes the order of the packages.
 const CONFLICTS_BEFORE_REORDERING: usize = 5;
@@ -22,50 +22,54 @@ const MAX_STEPS: usize = 5_000;
 /// Returns what uv selects.
 ///
 /// uv changes the order of the packages if too many of their releases conflict, and selects them anew: so does this.
-pub(super) fn resolve(request: &InstallRequest<'_>, catalog: &impl Catalog) -> Resolution {
-    let mut state = UvState::default();
+pub(super) fn resolve(request: &InstallRequest, catalog: &impl Catalog) -> Resolution {
+    let mut boundaries = Boundaries::default();
+    for one in request.requirements.iter().chain(&request.constraints) {
+        add_boundaries(&mut boundaries, one);
+    }
+    let mut state = UvState { boundaries, ..UvState::default() };
     loop {
         let search = UvSearch { request, catalog, state: RefCell::new(state) };
         let result = pubgrub::resolve(&search, Node::Command, 0_usize);
         state = search.state.into_inner();
-        let selected = match result {
-            Ok(selected) => selected,
-            Err(PubGrubError::NoSolution(_)) => return Resolution::Impossible,
+        match result {
+            Ok(selected) => return Resolution::Selected(state.into_selections(selected)),
+            Err(PubGrubError::NoSolution(_)) => return Resolution::Impossible(conflict_by_pip(request, catalog)),
             Err(_) if state.steps > MAX_STEPS => {
                 return Resolution::Unknown(Cause::SearchLimit { steps: MAX_STEPS });
+            }
+            Err(PubGrubError::ErrorInShouldCancel(Stop::NewBoundaries)) => {
+                state = UvState { boundaries: state.boundaries, steps: state.steps, ..UvState::default() };
             }
             Err(_) => {
                 state.is_reordered = false;
                 state.decisions.clear();
-                continue;
             }
-        };
-        let mut selections = state.into_selections(selected);
-        add_unknown_requirements(&mut selections, request, catalog);
-        return Resolution::Selected(selections);
+        }
     }
 }
 
-/// Adds the distributions that the command or a selected one requires, and whose releases are unknown.
-fn add_unknown_requirements(
-    selections: &mut BTreeMap<PackageName, Selection>,
-    request: &InstallRequest<'_>,
-    catalog: &impl Catalog,
-) {
-    let of_selected = selections.iter().filter(|_| !request.no_deps).flat_map(|(name, selection)| match selection {
-        Selection::Installed(version) | Selection::Release(version) => {
-            catalog.requirements(name, version, &[]).unwrap_or_default()
-        }
-        Selection::Unknown(_) => Vec::new(),
-    });
-    let all: Vec<DependencySpecifier> = of_selected.chain(request.requirements.iter().cloned()).collect();
-    for DependencySpecifier { name, .. } in all {
-        if !selections.contains_key(&name)
-            && let Err(cause) = catalog.releases(&name)
-        {
-            selections.insert(name, Selection::Unknown(cause));
-        }
+/// Returns the conflict that pip would report, if it finds no selection either.
+fn conflict_by_pip(request: &InstallRequest, catalog: &impl Catalog) -> Option<Conflict> {
+    match super::pip::resolve(request, catalog) {
+        Resolution::Impossible(conflict) => conflict,
+        Resolution::Selected(_) | Resolution::Unknown(_) => None,
     }
+}
+
+/// The versions at which requirements on a distribution begin or end.
+type Boundaries = BTreeMap<PackageName, BTreeSet<ExactVersion>>;
+
+/// Adds the boundaries of a requirement; returns whether there are new ones.
+fn add_boundaries(boundaries: &mut Boundaries, requirement: &DependencySpecifier) -> bool {
+    let of_range = requirement.range.boundary_versions();
+    if of_range.is_empty() {
+        return false;
+    }
+    let known = boundaries.entry(requirement.name.clone()).or_default();
+    let before = known.len();
+    known.extend(of_range);
+    known.len() > before
 }
 
 /// Why a search stops before its end.
@@ -73,6 +77,8 @@ fn add_unknown_requirements(
 enum Stop {
     #[error("the order of the packages has changed")]
     Reordered,
+    #[error("a requirement divides the unlisted releases further")]
+    NewBoundaries,
     #[error("the search takes more than {MAX_STEPS} steps")]
     TooManySteps,
 }
@@ -98,11 +104,35 @@ impl fmt::Display for Node {
     }
 }
 
-/// The versions of a distribution, the oldest first: their positions are what the search compares.
-#[derive(Clone, Debug, Default)]
-struct KnownVersions {
-    all: Vec<(ExactVersion, bool)>,
-    yanked: BTreeSet<ExactVersion>,
+/// A version that can be selected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum UvVersion {
+    Listed(Release),
+    Installed(ExactVersion),
+    /// A version that stands for the unlisted releases between two boundaries of requirements.
+    Unlisted(ExactVersion, Cause),
+}
+
+impl UvVersion {
+    /// Returns the version.
+    const fn version(&self) -> &ExactVersion {
+        match self {
+            Self::Listed(release) => &release.version,
+            Self::Installed(version) | Self::Unlisted(version, _) => version,
+        }
+    }
+
+    const fn is_installed(&self) -> bool {
+        matches!(self, Self::Installed(_))
+    }
+
+    const fn is_unlisted(&self) -> bool {
+        matches!(self, Self::Unlisted(..))
+    }
+
+    const fn is_yanked(&self) -> bool {
+        matches!(self, Self::Listed(release) if release.yanked)
+    }
 }
 
 /// When a package is selected, in relation to others.
@@ -123,7 +153,11 @@ enum Priority {
 /// What the search reads and remembers.
 #[derive(Debug, Default)]
 struct UvState {
-    versions: BTreeMap<PackageName, KnownVersions>,
+    /// The versions of each distribution, the preferred ones last: their positions are what the search compares.
+    versions: BTreeMap<PackageName, Vec<UvVersion>>,
+    /// Where the unlisted releases of a distribution are divided.
+    boundaries: Boundaries,
+    has_new_boundaries: bool,
     /// The priority of each package, with its position in the order in which packages are required.
     priorities: BTreeMap<Node, (Priority, usize)>,
     /// The last selected version of each package, in the order of selection.
@@ -170,9 +204,12 @@ impl UvState {
         for (node, rank) in selected {
             let Node::Distribution(name) = node else { continue };
             let Some(versions) = self.versions.get(&name) else { continue };
-            let Some((version, is_installed)) = versions.all.get(rank) else { continue };
-            let version = version.clone();
-            let selection = if *is_installed { Selection::Installed(version) } else { Selection::Release(version) };
+            let selection = match versions.get(rank) {
+                Some(UvVersion::Listed(release)) => Selection::Release(release.version.clone()),
+                Some(UvVersion::Installed(version)) => Selection::Installed(version.clone()),
+                Some(UvVersion::Unlisted(_, cause)) => Selection::Unknown(cause.clone()),
+                None => continue,
+            };
             selections.insert(name, selection);
         }
         selections
@@ -181,55 +218,61 @@ impl UvState {
 
 /// The search for one command.
 struct UvSearch<'a, C> {
-    request: &'a InstallRequest<'a>,
+    request: &'a InstallRequest,
     catalog: &'a C,
     state: RefCell<UvState>,
 }
 
 impl<C: Catalog> UvSearch<'_, C> {
-    /// Reads the versions of a distribution; returns whether they are known.
-    fn read_versions(&self, name: &PackageName) -> bool {
+    /// Reads the versions of the distribution that a requirement names.
+    fn read_versions(&self, requirement: &DependencySpecifier) {
+        let name = &requirement.name;
         let mut state = self.state.borrow_mut();
-        if state.versions.contains_key(name) {
-            return true;
+        if let Some(known) = state.versions.get(name) {
+            let divides =
+                known.iter().any(UvVersion::is_unlisted) && add_boundaries(&mut state.boundaries, requirement);
+            state.has_new_boundaries |= divides;
+            return;
         }
         let installed = self.request.installed.get(name);
-        let mut known = KnownVersions::default();
-        match self.catalog.releases(name) {
-            Ok(releases) => {
-                for release in releases {
-                    if release.yanked {
-                        known.yanked.insert(release.version.clone());
-                    }
-                    known.all.push((release.version, false));
-                }
+        let releases = self.catalog.releases(name);
+        let is_listed = !releases.listed.is_empty();
+        let mut known: Vec<UvVersion> = Vec::new();
+        if let Some(cause) = releases.others {
+            add_boundaries(&mut state.boundaries, requirement);
+            if let Some(installed) = installed {
+                // An unlisted release may be newer than the installed one.
+                let range = VersionRange::exactly(&installed.without_local());
+                add_boundaries(&mut state.boundaries, &DependencySpecifier::new(name.clone(), range));
             }
-            Err(_) if installed.is_none() => return false,
-            Err(_) => {}
+            let boundaries = state.boundaries.get(name).cloned().unwrap_or_default();
+            let any = boundaries.is_empty().then(|| ExactVersion::from("0"));
+            let unlisted = |version| UvVersion::Unlisted(version, cause.clone());
+            known.extend(boundaries.into_iter().chain(any).map(unlisted));
         }
+        known.extend(releases.listed.into_iter().map(UvVersion::Listed));
         if let Some(installed) = installed {
-            known.all.retain(|(version, _)| version.compare(installed) != Ordering::Equal);
-            known.all.push(((*installed).clone(), true));
+            known.retain(|one| one.is_unlisted() && is_listed || !one.version().is_same(installed));
+            known.push(UvVersion::Installed(installed.clone()));
         }
-        known.all.sort_by(|(one, _), (other, _)| one.compare(other));
+        // Listed releases are preferred.
+        let key = |one: &UvVersion| !(is_listed && one.is_unlisted());
+        known.sort_by(|one, other| key(one).cmp(&key(other)).then_with(|| one.version().compare(other.version())));
         state.versions.insert(name.clone(), known);
-        true
     }
 
     /// Adds what a requirement means to the constraints of a node.
     fn require(&self, requirement: &DependencySpecifier, constraints: &mut Vec<(Node, Ranges<usize>)>) {
         let name = &requirement.name;
-        if !self.read_versions(name) {
-            return;
-        }
+        self.read_versions(requirement);
         let limits = self.request.constraints.iter().filter(|limit| limit.name == *name).map(|limit| &limit.range);
         let ranges: Vec<&VersionRange> = limits.chain([&requirement.range]).collect();
         let mut state = self.state.borrow_mut();
         let is_admitted =
             |version: &ExactVersion| ranges.iter().all(|range| range.is_any() || range.contains(version) == Some(true));
         let mut set = Ranges::empty();
-        for (rank, (version, _)) in state.versions.get(name).into_iter().flat_map(|known| &known.all).enumerate() {
-            if is_admitted(version) {
+        for (rank, one) in state.versions.get(name).into_iter().flatten().enumerate() {
+            if is_admitted(one.version()) {
                 set = set.union(&Ranges::singleton(rank));
             }
         }
@@ -260,19 +303,18 @@ impl<C: Catalog> UvSearch<'_, C> {
     fn choose(&self, name: &PackageName, range: &Ranges<usize>) -> Option<usize> {
         let state = self.state.borrow();
         let known = state.versions.get(name)?;
-        let within = || known.all.iter().enumerate().rev().filter(|(rank, _)| range.contains(rank));
+        let within = || known.iter().enumerate().rev().filter(|(rank, _)| range.contains(rank));
         if self.request.upgrade == UpgradePolicy::Never
-            && let Some((rank, _)) = within().find(|(_, (_, is_installed))| *is_installed)
+            && let Some((rank, _)) = within().find(|(_, one)| one.is_installed())
         {
             return Some(rank);
         }
-        let only_prereleases = known.all.iter().all(|(version, _)| version.is_prerelease());
+        let only_prereleases = known.iter().all(|one| one.version().is_prerelease());
         let prereleases =
             self.request.prereleases || only_prereleases || self.names(name, VersionRange::names_prerelease);
-        let usable =
-            || within().filter(|(_, (version, is_installed))| *is_installed || prereleases || !version.is_prerelease());
-        let is_yanked = |version: &ExactVersion| known.yanked.contains(version);
-        let kept = usable().find(|(_, (version, is_installed))| *is_installed || !is_yanked(version));
+        let is_usable = |one: &UvVersion| one.is_installed() || prereleases || !one.version().is_prerelease();
+        let usable = || within().filter(|(_, one)| is_usable(one));
+        let kept = usable().find(|(_, one)| !one.is_yanked());
         let yanked = || usable().next().filter(|_| self.names(name, VersionRange::is_pin));
         kept.or_else(yanked).map(|(rank, _)| rank)
     }
@@ -289,10 +331,14 @@ impl<C: Catalog> DependencyProvider for UvSearch<'_, C> {
     fn should_cancel(&self) -> Result<(), Stop> {
         let mut state = self.state.borrow_mut();
         state.steps += 1;
-        match state.is_reordered {
-            true => Err(Stop::Reordered),
-            false if state.steps > MAX_STEPS => Err(Stop::TooManySteps),
-            false => Ok(()),
+        if state.has_new_boundaries {
+            Err(Stop::NewBoundaries)
+        } else if state.is_reordered {
+            Err(Stop::Reordered)
+        } else if state.steps > MAX_STEPS {
+            Err(Stop::TooManySteps)
+        } else {
+            Ok(())
         }
     }
 
@@ -320,9 +366,11 @@ impl<C: Catalog> DependencyProvider for UvSearch<'_, C> {
 
     fn get_dependencies(&self, node: &Node, rank: &usize) -> Result<Dependencies<Node, Ranges<usize>, String>, Stop> {
         let mut constraints: Vec<(Node, Ranges<usize>)> = Vec::new();
-        let version = |name: &PackageName| {
+        let requirements = |name: &PackageName, extras: &[PackageName]| {
             let state = self.state.borrow();
-            Some(state.versions.get(name)?.all.get(*rank)?.0.clone())
+            let one = state.versions.get(name).and_then(|known| known.get(*rank)).filter(|_| !self.request.no_deps);
+            let version = one.map(|one| Some(one.version()).filter(|_| !one.is_unlisted()));
+            version.map(|version| self.catalog.requirements(name, version, extras)).unwrap_or_default()
         };
         match node {
             Node::Command => {
@@ -331,20 +379,14 @@ impl<C: Catalog> DependencyProvider for UvSearch<'_, C> {
                 }
             }
             Node::Distribution(name) => {
-                if let Some(version) = version(name).filter(|_| !self.request.no_deps) {
-                    for requirement in self.catalog.requirements(name, &version, &[]).unwrap_or_default() {
-                        self.require(&requirement, &mut constraints);
-                    }
+                for requirement in requirements(name, &[]) {
+                    self.require(&requirement, &mut constraints);
                 }
             }
             Node::Extra(name, extra) => {
                 constraints.push((Node::Distribution(name.clone()), Ranges::singleton(*rank)));
-                if let Some(version) = version(name).filter(|_| !self.request.no_deps) {
-                    for requirement in
-                        self.catalog.requirements(name, &version, std::slice::from_ref(extra)).unwrap_or_default()
-                    {
-                        self.require(&requirement, &mut constraints);
-                    }
+                for requirement in requirements(name, std::slice::from_ref(extra)) {
+                    self.require(&requirement, &mut constraints);
                 }
             }
         }

@@ -9,8 +9,8 @@ use flate2::read::GzDecoder;
 use imagelint::model::cause::Cause;
 use imagelint::model::package::{ExactVersion, PackageName};
 use imagelint::resolve::{
-    Catalog, DependencySpecifier, InstallRequest, InstallerPolicy, Release, Resolution, Selection, UpgradePolicy,
-    resolve,
+    Catalog, DependencySpecifier, InstallRequest, InstallerPolicy, Release, Releases, Resolution, Selection,
+    UpgradePolicy, resolve,
 };
 use serde::Deserialize;
 
@@ -73,37 +73,40 @@ impl RequirementText {
 }
 
 impl Catalog for Case {
-    fn releases(&self, name: &PackageName) -> Result<Vec<Release>, Cause> {
+    fn releases(&self, name: &PackageName) -> Releases {
         let releases = self.index.get(name.as_str()).into_iter().flatten();
-        Ok(releases
-            .map(|(version, release)| Release { yanked: release.yanked, ..Release::new(version.as_str()) })
-            .collect())
+        let release = |(version, release): (&String, &IndexRelease)| Release {
+            yanked: release.yanked,
+            ..Release::new(version.as_str())
+        };
+        Releases::complete(releases.map(release).collect())
     }
 
     fn requirements(
         &self,
         name: &PackageName,
-        version: &ExactVersion,
+        version: Option<&ExactVersion>,
         extras: &[PackageName],
-    ) -> Result<Vec<DependencySpecifier>, Cause> {
+    ) -> Vec<DependencySpecifier> {
+        let Some(version) = version else { return Vec::new() };
         let release = &self.index[name.as_str()][version.as_str()];
         let applies = |one: &&RequirementText| {
             one.extra.as_deref().is_none_or(|extra| extras.iter().any(|own| own.as_str() == extra))
         };
-        Ok(release.requires.iter().filter(applies).map(RequirementText::requirement).collect())
+        release.requires.iter().filter(applies).map(RequirementText::requirement).collect()
     }
 }
 
 impl Case {
-    /// Returns what the resolver says; `Err` if it does not know.
-    fn resolve(&self, policy: InstallerPolicy) -> Result<Answer, Cause> {
+    /// Returns the command of the case.
+    fn request(&self) -> InstallRequest {
         let installed: BTreeMap<PackageName, ExactVersion> = self
             .installed
             .iter()
             .map(|(name, version)| (PackageName::python(name), ExactVersion::from(version.as_str())))
             .collect();
         let all = |texts: &[RequirementText]| texts.iter().map(RequirementText::requirement).collect();
-        let request = InstallRequest {
+        InstallRequest {
             requirements: all(&self.command.requirements),
             constraints: all(&self.command.constraints),
             upgrade: match self.command.upgrade.as_str() {
@@ -114,9 +117,13 @@ impl Case {
             },
             no_deps: self.command.no_deps,
             prereleases: self.command.prereleases,
-            installed: installed.iter().map(|(name, version)| (name.clone(), version)).collect(),
-        };
-        match resolve(&request, self, policy) {
+            installed,
+        }
+    }
+
+    /// Returns what the resolver says; `Err` if it does not know.
+    fn resolve(&self, policy: InstallerPolicy) -> Result<Answer, Cause> {
+        match resolve(&self.request(), self, policy) {
             Resolution::Selected(selections) => {
                 let mut answer = BTreeMap::new();
                 for (name, selection) in selections {
@@ -128,7 +135,7 @@ impl Case {
                 }
                 Ok(Some(answer))
             }
-            Resolution::Impossible => Ok(None),
+            Resolution::Impossible(_) => Ok(None),
             Resolution::Unknown(cause) => Err(cause),
         }
     }
@@ -168,4 +175,71 @@ fn the_resolver_selects_what_pip_selects() {
 #[test]
 fn the_resolver_selects_what_uv_selects() {
     check(InstallerPolicy::Uv, |case| case.uv.as_ref().map(|answer| vec![answer]));
+}
+
+/// A case in which the list of one distribution is hidden.
+struct HiddenList<'a> {
+    case: &'a Case,
+    hidden: &'a str,
+}
+
+impl Catalog for HiddenList<'_> {
+    fn releases(&self, name: &PackageName) -> Releases {
+        if name.as_str() == self.hidden {
+            return Releases::unlisted(Cause::TorchRequirement { package: self.hidden.to_owned() });
+        }
+        self.case.releases(name)
+    }
+
+    fn requirements(
+        &self,
+        name: &PackageName,
+        version: Option<&ExactVersion>,
+        extras: &[PackageName],
+    ) -> Vec<DependencySpecifier> {
+        if name.as_str() == self.hidden { Vec::new() } else { self.case.requirements(name, version, extras) }
+    }
+}
+
+/// Without the list of a distribution that requires nothing, its own version is unknown. Ranges that exclude each other
+/// are still a conflict, and the other selections stay, unless the distribution lacks a release in a range.
+#[test]
+fn a_hidden_list_makes_only_its_distribution_unknown() {
+    let vectors = vectors();
+    let (mut asked, mut alike, mut wrong) = (0, 0, Vec::new());
+    for case in &vectors.cases {
+        let answers = case.pip.values().map(|answer| (InstallerPolicy::Pip, answer));
+        for (policy, answer) in answers.chain(case.uv.as_ref().map(|answer| (InstallerPolicy::Uv, answer))) {
+            let is_leaf = |(_, releases): &(_, &BTreeMap<String, IndexRelease>)| {
+                releases.values().all(|one| one.requires.is_empty())
+            };
+            for (hidden, _) in case.index.iter().filter(is_leaf) {
+                let Resolution::Selected(selections) = resolve(&case.request(), &HiddenList { case, hidden }, policy)
+                else {
+                    if answer.is_some() && !matches!(case.resolve(policy), Err(_)) {
+                        wrong.push(format!("case {} without {hidden}: no selection", case.seed));
+                    }
+                    continue;
+                };
+                asked += 1;
+                if let Some(Selection::Release(version)) = selections.get(&PackageName::python(hidden)) {
+                    wrong.push(format!("case {}: {hidden} {version} by no list", case.seed));
+                }
+                let is_same = |(name, selection): (&PackageName, &Selection)| match selection {
+                    Selection::Release(version) => {
+                        answer.as_ref().and_then(|answer| answer.get(name.as_str())) == Some(&version.to_string())
+                    }
+                    Selection::Installed(_) => {
+                        answer.as_ref().is_some_and(|answer| !answer.contains_key(name.as_str()))
+                    }
+                    Selection::Unknown(_) => name.as_str() == hidden,
+                };
+                alike += u32::from(selections.iter().all(is_same));
+            }
+        }
+    }
+    assert!(asked >= 1_000, "only {asked} cases");
+    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
+    let share = f64::from(alike) / f64::from(asked);
+    assert!(share >= 0.9, "{alike} of {asked} alike");
 }

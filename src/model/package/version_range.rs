@@ -25,6 +25,8 @@ pub struct VersionRange {
 impl VersionRange {
     /// The longest number in a range that is a set; larger ones overflow at the next version.
     const MAX_DIGITS: usize = 18;
+    /// A number in a release that no project reaches.
+    const LAST_NUMBER: u64 = 999_999;
 
     /// Returns the range that contains one version, with its local part.
     pub fn exactly(version: &ExactVersion) -> Self {
@@ -180,6 +182,45 @@ impl VersionRange {
         Some(!self.set()?.is_disjoint(&other.set()?))
     }
 
+    /// Whether some version is in all ranges, without regard to local parts, and not among the given ones. Invalid ranges
+    /// may contain any version.
+    pub fn have_common_version<'a>(ranges: &[&Self], except: impl IntoIterator<Item = &'a ExactVersion>) -> bool {
+        let mut except = except.into_iter().filter_map(ExactVersion::parsed).peekable();
+        if except.peek().is_none() && ranges.iter().filter(|range| !range.is_any()).count() < 2 {
+            return true;
+        }
+        let sets = ranges.iter().filter_map(|range| range.set());
+        let common = sets.fold(Ranges::full(), |all, set| all.intersection(&set));
+        let singleton = |version: &Version| Ranges::singleton(version.clone().without_local());
+        let others = except.fold(common, |all, version| all.intersection(&singleton(version).complement()));
+        others != Ranges::empty()
+    }
+
+    /// Returns versions between which the range changes from admitted to excluded: each version that a specifier names,
+    /// one directly before and one directly after it.
+    pub fn boundary_versions(&self) -> Vec<ExactVersion> {
+        let mut all = Vec::new();
+        for specifier in self.specifiers() {
+            let version = specifier.version().clone().without_local();
+            let mut release: Vec<u64> = version.release().to_vec();
+            let with_release =
+                |release: Vec<u64>| ExactVersion::from(&Version::new(release).with_epoch(version.epoch()));
+            release.push(Self::LAST_NUMBER);
+            all.push(with_release(release.clone()));
+            release.pop();
+            if let Some(last) = release.iter().rposition(|number| *number > 0) {
+                release.truncate(last + 1);
+                if let Some(number) = release.last_mut() {
+                    *number -= 1;
+                }
+                release.push(Self::LAST_NUMBER);
+                all.push(with_release(release));
+            }
+            all.push(ExactVersion::from(&version));
+        }
+        all
+    }
+
     /// Whether another range contains every version of this one, without regard to local parts. `false` if one is
     /// invalid.
     pub fn is_subset_of(&self, other: &Self) -> bool {
@@ -322,6 +363,40 @@ mod tests {
         let first = VersionRange::from("==11.0.*");
         assert_eq!(VersionRange::below("11.0.dev0").overlaps(&first), Some(false));
         assert_eq!(VersionRange::below("11.1").overlaps(&first), Some(true));
+    }
+
+    #[test]
+    fn several_ranges_may_have_a_version_in_common() {
+        for (ranges, except, expected) in [
+            (&[][..], &[][..], true),
+            (&[">=2", "<3"], &[], true),
+            (&[">=2", "<2"], &[], false),
+            (&[">=2", "<3", "!=2.5", "==2.5"], &[], false),
+            (&["==2.5"], &["2.5.0"], false),
+            (&["==2.5.*"], &["2.5.0"], true),
+            (&["what", ">=2"], &[], true),
+            (&["==2.5+cu128", "==2.5"], &[], true),
+        ] {
+            let ranges: Vec<VersionRange> = ranges.iter().copied().map(VersionRange::from).collect();
+            let except: Vec<ExactVersion> = except.iter().copied().map(ExactVersion::from).collect();
+            let all: Vec<&VersionRange> = ranges.iter().collect();
+            assert_eq!(VersionRange::have_common_version(&all, &except), expected, "{ranges:?} {except:?}");
+        }
+    }
+
+    #[test]
+    fn a_range_changes_only_at_its_boundaries() {
+        for (range, expected) in [
+            ("", &[][..]),
+            (">=2.0", &["1.999999", "2.0", "2.0.999999"]),
+            ("<0", &["0", "0.999999"]),
+            ("==1!2.1.*", &["1!2.0.999999", "1!2.1", "1!2.1.999999"]),
+            (">1,<2", &["0.999999", "1", "1.999999", "1.999999", "2", "2.999999"]),
+        ] {
+            let mut found = VersionRange::from(range).boundary_versions();
+            found.sort_by(ExactVersion::compare);
+            assert_eq!(found.iter().map(ExactVersion::as_str).collect::<Vec<_>>(), expected, "{range}");
+        }
     }
 
     #[test]
