@@ -2,8 +2,9 @@
 //!
 //! Which ones a package has depends on its release, so they are selected after versions are resolved.
 
+use crate::infer::command_request::{CommandRequest, InstalledRelease, installed_release};
 use crate::infer::python_version::python_of_package;
-use crate::infer::torch_ecosystem::{InstalledRelease, installed_release};
+use crate::infer::torch_release::TorchContext;
 use crate::infer::version_resolution::{InstallContext, combined_range};
 use crate::knowledge::{Knowledge, RequiresDistRow};
 use crate::model::cause::Cause;
@@ -11,7 +12,7 @@ use crate::model::fact::{
     Derivation, Evidence, FactKey, Facts, InspectionDepth, Observations, PrintedValue, ValueState,
 };
 use crate::model::package::{ExactVersion, ObservedPackage, PackageName, PackageVersion, Requirement};
-use crate::resolve::TableCatalog;
+use crate::resolve::Selection;
 
 /// Returns the observations without the packages that are only possible dependencies; `None` if there are none.
 pub(super) fn without_possible_dependencies(seen: &Observations) -> Option<Observations> {
@@ -209,24 +210,26 @@ fn selected_release(
     if let Some(version) = range.pinned_version() {
         return SelectedRelease::This(version.without_local());
     }
-    if !package.requirement.upgrade {
-        match installed_release(name, package, seen, build) {
-            InstalledRelease::Known(version) if range.contains(&version.without_local()) != Some(false) => {
-                return SelectedRelease::This(version.without_local());
-            }
-            InstalledRelease::Known(_) | InstalledRelease::No => {}
-            InstalledRelease::Unknown => return SelectedRelease::Unknown,
-        }
-    }
+    let torch = knowledge.framework_with_variants().map(|row| PackageName::python(row.distribution));
+    let torch = torch.map_or(InstalledRelease::No, |torch| installed_release(&torch, package, seen, build));
     let python = python_of_package(seen, package, knowledge).ok();
-    let catalog =
-        TableCatalog { knowledge, arch, as_of, python: python.as_deref(), indexes: &package.requirement.indexes };
-    let is_listed = knowledge.known_releases(name).next().is_some();
-    let allowed = catalog.releases_with_dependencies(name).into_iter();
-    let newest = allowed.filter(|version| range.contains(version) == Some(true)).max_by(ExactVersion::compare);
-    match newest {
-        None if is_listed || !range.is_any() || as_of.is_some() => SelectedRelease::Unknown,
-        newest => SelectedRelease::Newest(newest),
+    let day = TorchContext { arch, as_of, knowledge };
+    let mut request = CommandRequest::new(package.command, torch, python.as_deref(), (seen, build), day);
+    request.add_removed(package, seen);
+    if request.unknown_installed.contains(name) && !package.requirement.upgrade {
+        return SelectedRelease::Unknown;
+    }
+    match request.resolve().selection(name) {
+        Some(Selection::Installed(version)) => SelectedRelease::This(version.without_local()),
+        Some(Selection::Release(version)) => SelectedRelease::Newest(Some(version.clone())),
+        Some(Selection::Unknown(_)) | None => {
+            let is_listed = knowledge.known_releases(name).next().is_some();
+            if is_listed || !range.is_any() || as_of.is_some() {
+                SelectedRelease::Unknown
+            } else {
+                SelectedRelease::Newest(None)
+            }
+        }
     }
 }
 

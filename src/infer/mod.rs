@@ -6,6 +6,7 @@
 mod base;
 mod build_choice;
 mod code_floor;
+mod command_request;
 mod compat_package;
 mod compiled_for_torch;
 mod component;

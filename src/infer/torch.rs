@@ -12,8 +12,7 @@ use crate::infer::single_build_framework::variant_cuda;
 use crate::infer::torch_ecosystem::{CompanionContext, torch_requirements_of_command};
 use crate::infer::torch_release::{
     ImageTorch, TorchBuilder, TorchContext, TorchInstall, TorchRequirement, is_build_tag, is_in_all_ranges,
-    is_torch_package, newest_torch, required_distribution, requires_torch, split_range_and_build, torch_as_specified,
-    verify_build,
+    is_torch_package, newest_torch, required_distribution, requires_torch, torch_as_specified, verify_build,
 };
 use crate::infer::unread_installs::{explain_possible_earlier_install, replaces_installed_build};
 use crate::knowledge::Knowledge;
@@ -22,6 +21,7 @@ use crate::model::fact::{InspectionDepth, Observations};
 use crate::model::package::{
     ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion, PythonLocation, VersionRange,
 };
+use crate::resolve::{Conflict, Resolution};
 
 impl TorchInstall<'_> {
     /// Whether it replaces the installed torch: by an option of the command, or because the command names one build.
@@ -323,7 +323,7 @@ fn apply_command<'a>(
     let runs_on = here.first().and_then(|package| python_of_package(seen, package, day.knowledge).ok());
     let companion_context = CompanionContext { current_torch, build, seen, python: runs_on.as_deref(), day };
     let others = other_pip_packages(here, requested, build);
-    let pins = torch_requirements_of_command(&others, requested, &ranges, exact, companion_context);
+    let pins = torch_requirements_of_command(&others, command, &ranges, exact, companion_context);
     // A package that was not read may require any build.
     let unread = |(package, _): &&(&'a ObservedPackage, Result<TorchRequirement, Cause>)| {
         matches!(package.requirement.indexes, IndexSelection::Unknown(_))
@@ -378,7 +378,7 @@ fn apply_command<'a>(
     }
     let chosen = match named {
         Some(named) => {
-            if let Some(why) = explain_impossible_pin(named, package, &pins, companion_context) {
+            if let Some(why) = explain_impossible_pin(named, package, companion_context) {
                 return Some(TorchInstall { variant: Err(why.clone()), ..TorchInstall::unknown(package, why) });
             }
             let deciding_fact = Some(named.fact).filter(|fact| *fact != package.fact);
@@ -403,12 +403,11 @@ fn apply_command<'a>(
     }
 }
 
-/// Explains why an installer cannot install a pinned torch: a package of the command requires another one, or the release
-/// has no wheel for the Python version.
+/// Explains why an installer cannot install a pinned torch: the requirements of the command conflict, or the release has
+/// no wheel for the Python version.
 fn explain_impossible_pin(
     pin: &ObservedPackage,
     package: &ObservedPackage,
-    requirements: &[(&ObservedPackage, Result<TorchRequirement, Cause>)],
     companion_context: CompanionContext<'_>,
 ) -> Option<Cause> {
     let CompanionContext { seen, python, day, .. } = companion_context;
@@ -428,17 +427,44 @@ fn explain_impossible_pin(
     if !checks_requirements(package.command, seen, python) {
         return None;
     }
-    let certain = requirements.iter().filter(|(other, _)| other.conditional.is_none());
-    let mut minimal_ranges =
-        certain.filter_map(|(other, requirement)| Some((other, requirement.as_ref().ok()?.minimal_range)));
-    // A requirement on a build of one index is one on its release.
-    let is_violated = |range: &VersionRange| split_range_and_build(range).0.contains(&version) == Some(false);
-    let (other, range) = minimal_ranges.find(|(_, minimal)| is_violated(minimal))?;
-    let other = match &other.requirement.version {
-        PackageVersion::Exact(version) => format!("{} {version}", other.requirement.name),
-        PackageVersion::Range(_) | PackageVersion::Unresolved(_) => other.requirement.name.to_string(),
-    };
-    Some(Cause::ConflictingPins { name, version: version.to_string(), package: other, range: range.to_string() })
+    let request = companion_context.request_of_command(package.command);
+    let Resolution::Impossible(Some(conflict)) = request.resolve() else { return None };
+    let excludes = |range: &VersionRange| range.contains(&version) == Some(false);
+    let is_torch = day.knowledge.has_variants(&conflict.name);
+    let pinned = || version.to_string();
+    if let Some(range) = request.constraints_on(&conflict.name).find(|range| is_torch && excludes(range)) {
+        let package = "a constraint".to_owned();
+        return Some(Cause::ConflictingPins { name, version: pinned(), package, range: range.to_string() });
+    }
+    let mut of_packages = conflict.requirements.iter().filter_map(|(parent, range)| Some((parent.as_ref()?, range)));
+    match of_packages.find(|(_, range)| is_torch && excludes(range)) {
+        Some((parent, range)) => {
+            let is_parent = |other: &&ObservedPackage| other.requirement.name == *parent;
+            let written = seen.packages_of_command(package.command).find(is_parent);
+            let package = match written.map(|other| &other.requirement.version) {
+                Some(PackageVersion::Exact(version)) => format!("{parent} {version}"),
+                _ => parent.to_string(),
+            };
+            Some(Cause::ConflictingPins { name, version: pinned(), package, range: range.to_string() })
+        }
+        None => Some(Cause::ConflictingRequirements {
+            name: conflict.name.to_string(),
+            requirements: describe_requirements(&conflict),
+        }),
+    }
+}
+
+/// Describes requirements that exclude each other: `vllm requires >=4.50, the command requires ==4.40.0`.
+fn describe_requirements(conflict: &Conflict) -> String {
+    let limited = conflict.requirements.iter().filter(|(_, range)| !range.is_any());
+    let mut all: Vec<String> = limited
+        .map(|(parent, range)| match parent {
+            Some(parent) => format!("{parent} requires {range}"),
+            None => format!("the command requires {range}"),
+        })
+        .collect();
+    all.dedup();
+    all.join(", ")
 }
 
 /// The first minor version of Python 3 whose pip refuses conflicting requirements: both 3.9 and pip 20.3 are from the end

@@ -1,10 +1,11 @@
 //! Packages that require torch, each release of which may work with one torch release only: what they require of the
 //! torch of an image.
 
-use std::collections::BTreeMap;
-
 use crate::cuda::CudaVersion;
 use crate::infer::base::{BaseBuild, BaseFamily};
+use crate::infer::command_request::{
+    CommandRequest, InstalledRelease, earlier_installs, installed_release, last_removal,
+};
 use crate::infer::release_version::{is_release_at_least, parse_release};
 use crate::infer::torch_release::{ImageTorch, TorchContext, TorchRequirement, joined_text, listed_torch_requirement};
 use crate::infer::unread_installs::explain_possibly_installed;
@@ -12,13 +13,9 @@ use crate::knowledge::RowVersion;
 use crate::model::cause::Cause;
 use crate::model::fact::Observations;
 use crate::model::package::{
-    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage,
-    VersionRange,
+    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionRange,
 };
-use crate::resolve::{
-    Catalog, DependencySpecifier, InstallRequest, InstallerPolicy, Releases, Resolution, Selection, TableCatalog,
-    UpgradePolicy, resolve,
-};
+use crate::resolve::{Resolution, Selection};
 
 /// The state of the image in which a command installs a companion.
 #[derive(Clone, Copy)]
@@ -33,6 +30,19 @@ pub(super) struct CompanionContext<'a> {
     pub(super) python: Option<&'a str>,
     /// The architecture and the date.
     pub(super) day: TorchContext<'a>,
+}
+
+impl CompanionContext<'_> {
+    /// Returns the request of a command.
+    pub(super) fn request_of_command(&self, command: u32) -> CommandRequest<'_> {
+        let installed = match self.current_torch {
+            ImageTorch::Installed(install) => install.full_version(self.day).map(|(version, _)| version),
+            ImageTorch::Base => self.build.torch.map(|(version, _)| version.cloned()),
+            ImageTorch::None => None,
+        };
+        let installed = installed.map_or(InstalledRelease::No, InstalledRelease::Known);
+        CommandRequest::new(command, installed, self.python, (self.seen, self.build), self.day)
+    }
 }
 
 /// Whether a companion is installed before its command.
@@ -60,7 +70,7 @@ enum TorchDemand {
 /// without a pin for that version.
 pub(super) fn torch_requirements_of_command<'a>(
     packages: &[&'a ObservedPackage],
-    requested: Option<&ObservedPackage>,
+    command: u32,
     ranges: &[VersionRange],
     exact: bool,
     companion_context: CompanionContext<'_>,
@@ -71,8 +81,7 @@ pub(super) fn torch_requirements_of_command<'a>(
     let demands: Vec<(&'a ObservedPackage, TorchDemand)> = packages.iter().filter_map(demand).collect();
     let is_selected =
         |(_, demand): &(&ObservedPackage, TorchDemand)| matches!(demand, TorchDemand::OfSelectedRelease(_));
-    let selected =
-        demands.iter().any(is_selected).then(|| select_releases(&demands, requested, ranges, companion_context));
+    let selected = demands.iter().any(is_selected).then(|| companion_context.request_of_command(command).resolve());
     let unknown_release = demands.iter().find(|(_, demand)| matches!(demand, TorchDemand::OfInstalledRelease));
     let unknown_release = unknown_release.map(|(package, _)| package.requirement.name.to_string());
     let requirement = |(package, demand): (&'a ObservedPackage, TorchDemand)| match (demand, &selected) {
@@ -165,140 +174,6 @@ fn demand_of_installed(package: &ObservedPackage, companion_context: CompanionCo
     }
 }
 
-/// The release of a distribution that is installed before a command.
-pub(super) enum InstalledRelease {
-    /// None that earlier commands or the base image name.
-    No,
-    /// This one.
-    Known(ExactVersion),
-    /// An unknown one.
-    Unknown,
-}
-
-/// Returns the release of a distribution that is installed before the command of a package.
-pub(super) fn installed_release(
-    name: &PackageName,
-    package: &ObservedPackage,
-    seen: &Observations,
-    build: &BaseBuild,
-) -> InstalledRelease {
-    let removal = last_removal(name, package, seen);
-    if let Some(last) = earlier_installs(name, package, seen).max_by_key(|one| one.command) {
-        return match (&last.requirement.version, &last.conditional) {
-            (PackageVersion::Exact(version), None) => InstalledRelease::Known(version.clone()),
-            _ => InstalledRelease::Unknown,
-        };
-    }
-    let in_base = build.packages.iter().find(|(own, _)| *name == *own).map(|(_, version)| version.cloned());
-    match in_base.filter(|_| removal.is_none() && package.separate_environment().is_none()) {
-        Some(version) => InstalledRelease::Known(version),
-        None => InstalledRelease::No,
-    }
-}
-
-/// Returns which installed distributions a command replaces by newer releases.
-pub(super) fn upgrade_policy(command: u32, is_upgraded: bool, seen: &Observations) -> (InstallerPolicy, UpgradePolicy) {
-    let is_uv = seen.base_changes.installers.keeping_installed.contains(&command);
-    let policy = if is_uv { InstallerPolicy::Uv } else { InstallerPolicy::Pip };
-    let upgrade = match (is_upgraded, policy) {
-        _ if seen.base_changes.installers.upgrading_dependencies.contains(&command) => UpgradePolicy::All,
-        (false, _) => UpgradePolicy::Never,
-        (true, InstallerPolicy::Pip) => UpgradePolicy::Named,
-        (true, InstallerPolicy::Uv) => UpgradePolicy::All,
-    };
-    (policy, upgrade)
-}
-
-/// Returns what the installer selects for the packages of a command.
-fn select_releases(
-    demands: &[(&ObservedPackage, TorchDemand)],
-    requested: Option<&ObservedPackage>,
-    ranges: &[VersionRange],
-    companion_context: CompanionContext<'_>,
-) -> Resolution {
-    let CompanionContext { current_torch, build, seen, python, day } = companion_context;
-    let Some(framework) = day.knowledge.framework_with_variants() else { return Resolution::Impossible(None) };
-    let torch = PackageName::python(framework.distribution);
-    let Some(first) = requested.or_else(|| demands.first().map(|(package, _)| *package)) else {
-        return Resolution::Impossible(None);
-    };
-    let command = first.command;
-    let mut catalog =
-        CommandCatalog { tables: day.catalog(python, &first.requirement.indexes), dependencies: BTreeMap::new() };
-    let all: Vec<&ObservedPackage> = seen.packages_of_command(command).collect();
-    let position = |package: &ObservedPackage| all.iter().position(|one| one.fact == package.fact);
-    let mut requirements: Vec<(Option<usize>, DependencySpecifier)> = Vec::new();
-    let mut constraints = Vec::new();
-    for range in ranges {
-        let requirement = DependencySpecifier::new(torch.clone(), range.clone());
-        match requested {
-            Some(requested) => requirements.push((position(requested), requirement)),
-            None => constraints.push(requirement),
-        }
-    }
-    // Of a package whose releases are not listed, what it requires is known.
-    for (package, demand) in demands {
-        let TorchDemand::Range(Ok(requirement)) = demand else { continue };
-        let on_torch = DependencySpecifier::new(torch.clone(), requirement.range.clone());
-        let releases = catalog.tables.releases(&package.requirement.name);
-        let requirement = match &package.requirement.version {
-            _ if releases.is_unlisted() => {
-                catalog.dependencies.entry(package.requirement.name.clone()).or_default().push(on_torch);
-                DependencySpecifier::new(package.requirement.name.clone(), "")
-            }
-            PackageVersion::Exact(version) if releases.versions().any(|own| own.is_same(&version.without_local())) => {
-                DependencySpecifier::new(
-                    package.requirement.name.clone(),
-                    VersionRange::exactly(&version.without_local()),
-                )
-            }
-            _ => on_torch,
-        };
-        requirements.push((position(package), requirement));
-    }
-    for (package, demand) in demands {
-        let (TorchDemand::OfSelectedRelease(_), PackageVersion::Range(range)) = (demand, &package.requirement.version)
-        else {
-            continue;
-        };
-        let requirement = DependencySpecifier::new(package.requirement.name.clone(), range.clone());
-        match parent_of(package, seen) {
-            Some(parent) if catalog.tables.releases(&parent.requirement.name).is_unlisted() => {
-                catalog.dependencies.entry(parent.requirement.name.clone()).or_default().push(requirement);
-                requirements.push((position(parent), DependencySpecifier::new(parent.requirement.name.clone(), "")));
-            }
-            _ => requirements.push((position(package), requirement)),
-        }
-    }
-    // The order of the command decides which of several solutions is found.
-    requirements.sort_by_key(|(position, _)| *position);
-    requirements.dedup();
-    let is_replaced = seen.base_changes.installers.reinstalling.contains(&command);
-    let installed = match current_torch {
-        ImageTorch::Installed(install) => install.full_version(day).map(|(version, _)| version),
-        ImageTorch::Base => build.torch.map(|(version, _)| version.cloned()),
-        ImageTorch::None => None,
-    };
-    let is_upgraded = requested.is_some_and(|requested| requested.requirement.upgrade)
-        || demands.iter().any(|(one, _)| one.requirement.upgrade);
-    let (policy, upgrade) = upgrade_policy(command, is_upgraded, seen);
-    let mut versions: BTreeMap<PackageName, ExactVersion> =
-        installed.into_iter().map(|own| (torch.clone(), own)).collect();
-    for (package, _) in demands {
-        if let InstalledRelease::Known(version) = installed_release(&package.requirement.name, package, seen, build) {
-            versions.insert(package.requirement.name.clone(), version);
-        }
-    }
-    let request = InstallRequest {
-        requirements: requirements.into_iter().map(|(_, requirement)| requirement).collect(),
-        constraints,
-        upgrade,
-        installed: if is_replaced { BTreeMap::new() } else { versions },
-        ..InstallRequest::default()
-    };
-    resolve(&request, &catalog, policy)
-}
-
 /// Returns what the selected release of a package requires of torch; `None` if it requires none.
 fn requirement_of_selected_release(
     package: &ObservedPackage,
@@ -342,38 +217,6 @@ fn requirement_of_selected_release(
         None if matches!(companion_context.current_torch, ImageTorch::None) => TorchRequirement::any(),
         None => TorchRequirement::at_most(row.range),
     }))
-}
-
-/// The releases in the tables, with what unlisted releases of the packages of a command require.
-struct CommandCatalog<'a> {
-    tables: TableCatalog<'a>,
-    dependencies: BTreeMap<PackageName, Vec<DependencySpecifier>>,
-}
-
-impl Catalog for CommandCatalog<'_> {
-    fn releases(&self, name: &PackageName) -> Releases {
-        self.tables.releases(name)
-    }
-
-    fn requirements(
-        &self,
-        name: &PackageName,
-        version: Option<&ExactVersion>,
-        extras: &[PackageName],
-    ) -> Vec<DependencySpecifier> {
-        match self.dependencies.get(name) {
-            Some(requirements) => requirements.clone(),
-            None => self.tables.requirements(name, version, extras),
-        }
-    }
-}
-
-/// Returns the package of a command that a package is a dependency of: it has the same place in the text, and follows.
-fn parent_of<'a>(package: &ObservedPackage, seen: &'a Observations) -> Option<&'a ObservedPackage> {
-    let places = seen.facts.origins(package.fact);
-    let shares_place = |other: &&ObservedPackage| seen.facts.origins(other.fact).iter().any(|own| places.contains(own));
-    let others = seen.packages_of_command(package.command);
-    others.skip_while(|other| other.fact != package.fact).skip(1).filter(shares_place).last()
 }
 
 /// Returns the version of the installed torch, if known.
@@ -433,29 +276,6 @@ fn earlier_install(
         )),
         None => CompanionPresence::No,
     }
-}
-
-/// Returns the installs of a distribution by earlier commands in the environment of a package, if none removed it since.
-fn earlier_installs<'a>(
-    name: &'a PackageName,
-    package: &'a ObservedPackage,
-    seen: &'a Observations,
-) -> impl Iterator<Item = &'a ObservedPackage> {
-    let removal = last_removal(name, package, seen);
-    seen.packages.iter().chain(&seen.uninstalled_packages).filter(move |one| {
-        one.requirement.name == *name
-            && one.command < package.command
-            && one.shares_environment_with(package)
-            && removal.is_none_or(|removal| removal < one.command)
-    })
-}
-
-/// Returns the number of the last command, up to that of a package, that removes a distribution from its environment.
-fn last_removal(name: &PackageName, package: &ObservedPackage, seen: &Observations) -> Option<u32> {
-    let is_before = |removed: &&RemovedPackage| {
-        removed.name == *name && removed.command <= package.command && removed.shares_environment_with(package)
-    };
-    seen.removed_packages.iter().filter(is_before).map(|removed| removed.command).max()
 }
 
 /// Returns whether an earlier command or the base image installs the package in an acceptable version.

@@ -12,7 +12,7 @@ use crate::model::fact::{FactId, InspectionDepth, Observations};
 use crate::model::package::{
     ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, VersionRange,
 };
-use crate::resolve::{DependencySpecifier, InstallRequest, InstallerPolicy, Selection, TableCatalog, resolve};
+use crate::resolve::{TableCatalog, newest_release};
 
 /// The architecture, date and tables that select a torch release.
 #[derive(Clone, Copy)]
@@ -186,14 +186,8 @@ pub(super) fn newest_torch<'a>(
         return unknown(Cause::ReleaseDatesNotInTables { package: name.to_owned() });
     }
     let of_python = |python: &str| {
-        let torch = PackageName::python(name);
-        let requirements = ranges.iter().map(|range| DependencySpecifier::new(torch.clone(), range.clone())).collect();
-        let request = InstallRequest { requirements, ..InstallRequest::default() };
         let catalog = day.catalog(Some(python), &package.requirement.indexes);
-        match resolve(&request, &catalog, InstallerPolicy::Pip).selection(&torch) {
-            Some(Selection::Release(version)) => day.knowledge.torch_release(version),
-            _ => None,
-        }
+        day.knowledge.torch_release(&newest_release(&PackageName::python(name), ranges, &catalog)?)
     };
     let chosen: Vec<&'static TorchRow> = if let Ok(python) = python {
         of_python(python).into_iter().collect()

@@ -3,14 +3,13 @@
 //!
 //! Of a range that has no end, a release of tomorrow may be meant: it never counts as one whose releases end alike.
 
-use std::collections::BTreeMap;
-
 use jiff::civil::Date;
 
 use crate::infer::base::{BaseBuild, BaseFamily};
+use crate::infer::command_request::{CommandRequest, InstalledRelease, installed_release};
 use crate::infer::python_version::python_of_package;
 use crate::infer::release_version::parse_release;
-use crate::infer::torch_ecosystem::{InstalledRelease, installed_release, upgrade_policy};
+use crate::infer::torch_release::TorchContext;
 use crate::infer::unread_installs::explain_possibly_installed;
 use crate::knowledge::{FrameworkBuildRow, Knowledge, newest_framework_build};
 use crate::model::cause::Cause;
@@ -18,12 +17,9 @@ use crate::model::fact::{
     Derivation, Evidence, FactId, FactKey, Facts, InspectionDepth, Observations, PrintedValue, ValueState,
 };
 use crate::model::package::{
-    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, VersionRange,
+    IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, VersionRange,
 };
-use crate::resolve::{
-    Catalog, DependencySpecifier, InstallRequest, InstallerPolicy, LISTED_ARCHITECTURE, Selection, TableCatalog,
-    resolve,
-};
+use crate::resolve::{Catalog as _, LISTED_ARCHITECTURE, Resolution, Selection, TableCatalog};
 
 /// The base image, architecture and date for which packages are installed.
 #[derive(Clone, Copy)]
@@ -184,74 +180,40 @@ fn newest_available_release(
     {
         return None;
     }
-    let (requirements, constraints) = requirements_of_command(package, seen, install_context)?;
-    let mut versions: BTreeMap<PackageName, ExactVersion> = BTreeMap::new();
-    let is_upgraded = seen.packages_of_command(package.command).any(|one| one.requirement.upgrade);
-    let (policy, upgrade) = upgrade_policy(package.command, is_upgraded, seen);
-    // uv selects the installed torch first, pip only if the command names it.
-    let requires_torch = requirements.iter().any(|one| knowledge.torch_requirements_of(&one.name).next().is_some());
+    let is_listed = |one: &&ObservedPackage| {
+        let catalog = TableCatalog { knowledge, arch, as_of, python: None, indexes: &package.requirement.indexes };
+        one.requirement.manager == PackageManager::Pip
+            && one.command == package.command
+            && !catalog.releases(&one.requirement.name).is_unlisted()
+    };
+    let is_uncertain = |one: &ObservedPackage| {
+        one.conditional.is_some() || matches!(one.requirement.version, PackageVersion::Unresolved(_))
+    };
+    if seen.packages.iter().chain(&seen.bounds).filter(is_listed).any(is_uncertain) {
+        return None;
+    }
     let torch = knowledge.framework_with_variants().map(|row| PackageName::python(row.distribution));
-    let torch = torch.filter(|_| policy == InstallerPolicy::Uv && requires_torch);
-    for name in requirements.iter().map(|one| &one.name).chain(&torch) {
-        match installed_release(name, package, seen, build) {
-            InstalledRelease::No => {}
-            InstalledRelease::Known(version) => drop(versions.insert(name.clone(), version)),
-            InstalledRelease::Unknown => return None,
-        }
+    let torch = torch.map_or(InstalledRelease::No, |torch| installed_release(&torch, package, seen, build));
+    let python = python_of_package(seen, package, knowledge);
+    let day = TorchContext { arch, as_of, knowledge };
+    let request = CommandRequest::new(package.command, torch, python.as_deref().ok(), (seen, build), day);
+    if !request.unknown_installed.is_empty() {
+        return None;
     }
-    let request = InstallRequest {
-        requirements,
-        constraints,
-        upgrade,
-        no_deps: package.requirement.no_deps,
-        installed: versions,
-        ..InstallRequest::default()
+    let row_of = |resolution: Resolution| match resolution.selection(&package.requirement.name) {
+        Some(Selection::Release(version)) => within.iter().copied().find(|row| row.is_of_version(version)),
+        _ => None,
     };
-    let of_python = |python: &str| {
-        let catalog =
-            TableCatalog { knowledge, arch, as_of, python: Some(python), indexes: &package.requirement.indexes };
-        match resolve(&request, &catalog, policy).selection(&package.requirement.name) {
-            Some(Selection::Release(version)) => within.iter().copied().find(|row| row.is_of_version(version)),
-            _ => None,
-        }
-    };
+    if python.is_ok() {
+        return row_of(request.resolve());
+    }
     let own = || knowledge.complete_wheel_pythons_of(&package.requirement.name);
-    if let Ok(python) = python_of_package(seen, package, knowledge) {
-        return of_python(&python);
-    }
-    let mut each: Vec<_> = own().filter_map(|row| of_python(row.python)).collect();
+    let mut each: Vec<_> = own().filter_map(|row| row_of(request.resolve_for_python(row.python))).collect();
     each.dedup_by_key(|row| row.info.row);
     match each.as_slice() {
         [one] => Some(*one),
         _ => None,
     }
-}
-
-/// Returns the requirements and constraints of a package's command on distributions whose releases are listed; `None` if
-/// one of them is unknown.
-fn requirements_of_command(
-    package: &ObservedPackage,
-    seen: &Observations,
-    install_context: InstallContext<'_>,
-) -> Option<(Vec<DependencySpecifier>, Vec<DependencySpecifier>)> {
-    let InstallContext { arch, as_of, knowledge, .. } = install_context;
-    let catalog = TableCatalog { knowledge, arch, as_of, python: None, indexes: &package.requirement.indexes };
-    let requirement = |one: &ObservedPackage| {
-        let range = match &one.requirement.version {
-            PackageVersion::Exact(version) => VersionRange::exactly(&version.without_local()),
-            PackageVersion::Range(range) => range.clone(),
-            PackageVersion::Unresolved(_) => return None,
-        };
-        one.conditional.is_none().then(|| DependencySpecifier::new(one.requirement.name.clone(), range))
-    };
-    let is_listed = |one: &&ObservedPackage| {
-        one.requirement.manager == PackageManager::Pip
-            && one.command == package.command
-            && !catalog.releases(&one.requirement.name).is_unlisted()
-    };
-    let all =
-        |packages: &[ObservedPackage]| packages.iter().filter(is_listed).map(requirement).collect::<Option<Vec<_>>>();
-    Some((all(&seen.packages)?, all(&seen.bounds)?))
 }
 
 /// Whether another command or package installs the same framework, too.

@@ -79,13 +79,13 @@ impl<R> LazyNameIndex<R> {
 }
 
 macro_rules! by_name {
-    ($($(#[$doc:meta])* $name:ident: $row:ident in $rows:expr;)*) => {
+    ($($(#[$doc:meta])* $name:ident: $row:ident by $key:ident in $rows:expr;)*) => {
         impl Knowledge {
             $($(#[$doc])*
-            pub fn $name(self, distribution: &str) -> impl Iterator<Item = &'static $row> + Clone + use<'_> {
+            pub fn $name(self, $key: &str) -> impl Iterator<Item = &'static $row> + Clone + use<'_> {
                 static ROWS: LazyNameIndex<$row> = LazyNameIndex::new();
                 let rows: fn(Knowledge) -> &'static [$row] = $rows;
-                ROWS.rows_named(self, rows(self), |row| row.distribution, distribution)
+                ROWS.rows_named(self, rows(self), |row| row.$key, $key)
             })*
         }
     };
@@ -93,19 +93,21 @@ macro_rules! by_name {
 
 by_name! {
     /// What the releases of a distribution and their extras require of other packages.
-    requirements_of: RequiresDistRow in |all| all.requires_dist();
+    requirements_of: RequiresDistRow by distribution in |all| all.requires_dist();
+    /// What other distributions require of a package.
+    requirements_on: RequiresDistRow by package in |all| all.requires_dist();
     /// What a distribution is, where it has GPU code: one row, or none.
-    frameworks_of: FrameworkRow in |all| all.frameworks();
+    frameworks_of: FrameworkRow by distribution in |all| all.frameworks();
     /// How the versions of a distribution say their CUDA.
-    cuda_locals_of: CudaVersionSuffixRow in |all| all.cuda_version_suffixes();
+    cuda_locals_of: CudaVersionSuffixRow by distribution in |all| all.cuda_version_suffixes();
     /// Where a distribution has a library of the CUDA toolkit: one row, or none.
-    library_wheels_of: LibraryWheelRow in |all| all.library_wheels();
+    library_wheels_of: LibraryWheelRow by distribution in |all| all.library_wheels();
     /// Where a distribution calls CUDA and does not say which: one row, or none.
-    gpu_packages_of: GpuPackageRow in |all| all.gpu_packages();
+    gpu_packages_of: GpuPackageRow by distribution in |all| all.gpu_packages();
     /// Whether a distribution contains no CUDA library: one row if so, otherwise none.
-    library_free_of: PackageWithoutCudaRow in |all| all.packages_without_cuda_libraries();
+    library_free_of: PackageWithoutCudaRow by distribution in |all| all.packages_without_cuda_libraries();
     /// For which processors and Pythons a distribution has wheels.
-    wheel_pythons_of: WheelPythonRow in |all| all.wheel_pythons();
+    wheel_pythons_of: WheelPythonRow by distribution in |all| all.wheel_pythons();
 }
 
 #[cfg(test)]

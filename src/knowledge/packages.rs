@@ -169,7 +169,7 @@ impl Knowledge {
         self,
         package: &str,
     ) -> impl Iterator<Item = &'static RequiresDistRow> + Clone + use<'_> {
-        self.requires_dist().iter().filter(move |row| row.package == package && self.is_gpu_dependency(row))
+        self.requirements_on(package).filter(move |row| self.is_gpu_dependency(row))
     }
 
     /// Whether a requirement installs a package with GPU code; see [`Self::gpu_dependencies`].

@@ -14,12 +14,24 @@ mod tables;
 mod uv;
 
 use crate::model::cause::Cause;
+use crate::model::package::{ExactVersion, PackageName, VersionRange};
 
 pub use catalog::{Catalog, Release, Releases};
 pub use request::{
     Conflict, DependencySpecifier, InstallRequest, InstallerPolicy, Resolution, Selection, UpgradePolicy,
 };
 pub use tables::{LISTED_ARCHITECTURE, TableCatalog};
+
+/// Returns the newest release of one distribution in all ranges, whatever it requires.
+pub fn newest_release(name: &PackageName, ranges: &[VersionRange], catalog: &impl Catalog) -> Option<ExactVersion> {
+    let requirement = |range: &VersionRange| DependencySpecifier::new(name.clone(), range.clone());
+    let requirements = ranges.iter().map(requirement).chain([DependencySpecifier::new(name.clone(), "")]).collect();
+    let request = InstallRequest { requirements, no_deps: true, ..InstallRequest::default() };
+    match resolve(&request, catalog, InstallerPolicy::Pip).selection(name) {
+        Some(Selection::Release(version)) => Some(version.clone()),
+        Some(Selection::Installed(_) | Selection::Unknown(_)) | None => None,
+    }
+}
 
 /// Returns what an installer selects for the requirements of a command.
 pub fn resolve(request: &InstallRequest, catalog: &impl Catalog, policy: InstallerPolicy) -> Resolution {

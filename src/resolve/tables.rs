@@ -87,18 +87,14 @@ impl TableCatalog<'_> {
     }
 
     /// Returns the releases of a framework, or those of a distribution with a dependency of the same version that is a
-    /// framework. The Python version counts where the wheels of all releases are listed.
-    pub fn releases_with_dependencies(&self, name: &str) -> Vec<ExactVersion> {
+    /// framework.
+    fn releases_with_dependencies(&self, name: &str) -> Vec<ExactVersion> {
         let dependencies = self.knowledge.gpu_dependencies_of(name).filter(|row| row.same).map(|row| row.package);
         let mut distributions: Vec<&str> = dependencies.chain([name]).collect();
         distributions.sort_unstable();
         distributions.dedup();
-        let releases = |distribution: &str| -> Vec<ExactVersion> {
-            let has_list = self.knowledge.complete_wheel_pythons_of(distribution).next().is_some();
-            let catalog = Self { python: self.python.filter(|_| has_list), ..*self };
-            catalog.framework_releases(distribution).filter_map(|row| Some(row.version?.cloned())).collect()
-        };
-        distributions.into_iter().flat_map(releases).collect()
+        let rows = distributions.into_iter().flat_map(|distribution| self.framework_releases(distribution));
+        rows.filter_map(|row| Some(row.version?.cloned())).collect()
     }
 
     /// Returns the releases of a distribution with what each requires of torch.
@@ -119,10 +115,9 @@ impl Catalog for TableCatalog<'_> {
             return Releases::complete(self.torch_releases().map(|row| Release::new(row.version.cloned())).collect());
         }
         let unlisted = || Releases::unlisted(Cause::TorchRequirement { package: name.to_string() });
-        let builds: Vec<Release> =
-            self.framework_releases(name).filter_map(|row| Some(Release::new(row.version?.cloned()))).collect();
+        let builds = self.releases_with_dependencies(name);
         if !builds.is_empty() {
-            return Releases::complete(builds);
+            return Releases::complete(builds.into_iter().map(Release::new).collect());
         }
         // Most packages have no row, and are done here.
         let mut rows = self.releases_with_torch_requirement(name).peekable();

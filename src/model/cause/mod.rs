@@ -545,6 +545,9 @@ causes! {
     ConflictingPins { name: String, version: String, package: String, range: String } =
         "{package} requires {name}{range}, and the command pins {name} {version}, so the installer stops with an error" =>
         "pin releases that fit each other";
+    ConflictingRequirements { name: String, requirements: String } =
+        "no release of {name} satisfies all requirements of the command ({requirements}), so the installer stops with an error" =>
+        "change one of the requirements";
     NoWheelForPython { name: String, python: String } =
         "no release of {name} has a wheel for Python {python}; an older release of the package that requires it may not need it" =>
         format!("pin the package that requires {name}, or use a newer Python");

@@ -89,7 +89,10 @@ impl Cause {
 
     /// Whether the command that installs the package certainly fails.
     pub fn is_failing_install(&self) -> bool {
-        matches!(self, Self::ReleaseWithoutWheel { .. } | Self::ConflictingPins { .. })
+        matches!(
+            self,
+            Self::ReleaseWithoutWheel { .. } | Self::ConflictingPins { .. } | Self::ConflictingRequirements { .. }
+        )
     }
 
     /// Whether the index has several builds of one version, also where a report or description recorded it.
