@@ -75,6 +75,11 @@ pub struct Command {
     pub cut: bool,
 }
 
+/// Whether a program is a shell of the POSIX family; `program` may be a path.
+pub fn is_shell(program: &str) -> bool {
+    matches!(program.rsplit('/').next(), Some("ash" | "bash" | "dash" | "ksh" | "sh" | "zsh"))
+}
+
 impl Command {
     /// Returns the file name of the program, if it is known.
     pub fn program(&self) -> Option<&str> {

@@ -21,7 +21,6 @@ impl FileEffect {
         let options = options_of_program(program);
         match rows.as_slice() {
             [] => Self::Unknown,
-            [row] if row.effect == ToolEffect::Packages => Self::Packages,
             [row] if row.effect == ToolEffect::Nothing && options.is_empty() => Self::Nothing,
             _ => {
                 let mut arguments = Arguments::of_command(command, &options);
@@ -56,7 +55,6 @@ impl FileEffect {
                 Self::Write(arguments.values(OptionMeaning::File).cloned().collect())
             }
             ToolEffect::Nothing => Self::Nothing,
-            ToolEffect::Packages => Self::Packages,
             ToolEffect::Copy | ToolEffect::Synchronize | ToolEffect::Move | ToolEffect::Link => {
                 Self::of_transfer(row, arguments, operands)
             }

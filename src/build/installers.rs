@@ -20,20 +20,28 @@ pub fn is_versioned_program(program: &str, name: &str) -> bool {
     version.is_some_and(|version| version.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-')))
 }
 
-/// Whether an installer changes only Python packages; others may write lock files and projects, or run a tool.
-pub(super) fn changes_only_packages(row: &InstallerCommandRow) -> bool {
-    match row.syntax {
-        InstallerSyntax::Pip
-        | InstallerSyntax::Uv
-        | InstallerSyntax::Requirements
-        | InstallerSyntax::NewEnvironment
-        | InstallerSyntax::Synchronize => true,
+/// Whether a program chooses by itself in which Python environment another one runs: `poetry run`, `conda run`, `pipx`.
+pub fn chooses_python_environment(program: &str) -> bool {
+    let chooses = |syntax| match syntax {
         InstallerSyntax::SingleRun
         | InstallerSyntax::Project
         | InstallerSyntax::ProjectRun
         | InstallerSyntax::Conda
-        | InstallerSyntax::CondaRun
+        | InstallerSyntax::CondaRun => true,
+        InstallerSyntax::Pip
+        | InstallerSyntax::Uv
+        | InstallerSyntax::Requirements
+        | InstallerSyntax::NewEnvironment
+        | InstallerSyntax::Synchronize
         | InstallerSyntax::CondaLock
         | InstallerSyntax::System => false,
-    }
+    };
+    let mut rows = Knowledge::built_in().installer_commands().iter();
+    rows.any(|row| row.words.first() == Some(&program) && chooses(row.syntax))
+}
+
+/// Whether a command runs a system package manager.
+pub fn is_system_package_manager(program: &str) -> bool {
+    let rows = Knowledge::built_in().installer_commands().iter();
+    rows.filter(|row| row.syntax == InstallerSyntax::System).any(|row| row.words == [program])
 }

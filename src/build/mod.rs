@@ -14,7 +14,9 @@ mod installers;
 mod special_tools;
 mod tar_command;
 
-pub use command::{Command, StandardInput, Word};
+pub use command::{Command, StandardInput, Word, is_shell};
 pub use file_changes::{FileChanges, is_at_or_below_pattern};
 pub use file_effect::{Destination, DownloadTarget, FileEffect, Operand, PackedMember, TransferKind};
-pub use installers::{installer_of_command, is_versioned_program};
+pub use installers::{
+    chooses_python_environment, installer_of_command, is_system_package_manager, is_versioned_program,
+};

@@ -36,13 +36,11 @@ pub(super) fn effect_of(program: &str, command: &Command) -> Option<FileEffect> 
             let is_installer = module.is_some_and(|module| {
                 INSTALLER_MODULES.contains(&module)
                     || installers::installer_of_command(module, words.get(1..).unwrap_or_default())
-                        .is_some_and(installers::changes_only_packages)
+                        .is_some_and(|row| row.only_packages)
             });
             Some(if is_installer { FileEffect::Packages } else { FileEffect::Unknown })
         }
-        _ if installers::installer_of_command(program, &command.words)
-            .is_some_and(installers::changes_only_packages) =>
-        {
+        _ if installers::installer_of_command(program, &command.words).is_some_and(|row| row.only_packages) => {
             Some(FileEffect::Packages)
         }
         _ => None,

@@ -96,7 +96,7 @@ fn packages_json(packages: &DescribedPackages) -> serde_json::Map<String, Value>
     map.extend(packages.other_python.then(|| ("other_python".to_owned(), Value::Bool(true))));
     map.extend(packages.by_driver.as_ref().map(|command| ("by_driver".to_owned(), json!(command.value))));
     map.extend(packages.unread.as_ref().map(|reason| ("unread".to_owned(), json!(reason.value))));
-    for (name, list) in packages.command_lists().into_iter().filter(|(_, list)| !list.is_empty()) {
+    for (name, list) in packages.command_lists().filter(|(_, list)| !list.is_empty()) {
         map.insert(name.to_owned(), list.iter().map(|number| json!(number.value)).collect());
     }
     map.extend(removals_entry(&packages.removed_packages).map(|entry| ("gone".to_owned(), entry.to_json())));

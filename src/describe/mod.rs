@@ -6,12 +6,14 @@ mod parse;
 mod validation;
 mod write;
 
+use std::collections::BTreeMap;
+
 pub use self::described_package::{DescribedPackage, DescribedRemoval};
 pub use self::json::DescriptionJsonError;
 pub use self::parse::{DESCRIPTION_KEYS, DescriptionErrors, GPU_CODE_KEYS, PACKAGE_KEYS};
 pub(crate) use self::write::toml_string;
 use crate::cuda::{CodeTarget, CudaVersion};
-use crate::model::fact::InspectionDepth;
+use crate::model::fact::{InspectionDepth, InstallerBehavior};
 use crate::text::source::Span;
 
 /// A value with its span in the file; the span is empty for a value that comes from no text.
@@ -110,29 +112,15 @@ pub struct DescribedPackages {
     pub unread: Option<Spanned<String>>,
     /// Numbers of the commands that install unknown wheels.
     pub unknown_wheels: Vec<Spanned<u32>>,
-    /// Numbers of the commands that may install packages that are not listed.
-    pub unread_commands: Vec<Spanned<u32>>,
-    /// Numbers of the commands whose installer does not replace packages that are already installed.
-    pub keeping_installed: Vec<Spanned<u32>>,
-    /// Numbers of the commands whose installer upgrades all dependencies to the newest version.
-    pub upgrading_dependencies: Vec<Spanned<u32>>,
-    /// Numbers of the commands that replace installed packages even by the same version.
-    pub reinstalling: Vec<Spanned<u32>>,
-    /// Numbers of the commands that do not check what packages require.
-    pub ignoring_requirements: Vec<Spanned<u32>>,
+    /// Numbers of the commands with each behavior.
+    pub behaviors: BTreeMap<InstallerBehavior, Vec<Spanned<u32>>>,
 }
 
 impl DescribedPackages {
     /// Returns the lists of command numbers with their keys.
-    fn command_lists(&self) -> [(&'static str, &[Spanned<u32>]); 6] {
-        [
-            ("unknown_wheels", &self.unknown_wheels),
-            ("untold", &self.unread_commands),
-            ("keeping", &self.keeping_installed),
-            ("renewing", &self.upgrading_dependencies),
-            ("reinstalling", &self.reinstalling),
-            ("ignoring_requirements", &self.ignoring_requirements),
-        ]
+    fn command_lists(&self) -> impl Iterator<Item = (&'static str, &[Spanned<u32>])> {
+        let behaviors = self.behaviors.iter().map(|(behavior, commands)| (behavior.name(), commands.as_slice()));
+        std::iter::once(("unknown_wheels", self.unknown_wheels.as_slice())).chain(behaviors)
     }
 
     /// Returns the package lists of the description, each with its key in the file: `pip`, `conda`, `apt`, `bounds`.

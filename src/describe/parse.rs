@@ -11,7 +11,7 @@ use crate::describe::{
     NamedEntry, SOURCE_KINDS, Spanned, UnknownBase, described_package,
 };
 use crate::knowledge::toml_reader::{Problems, Reader, Value, entries, span_of};
-use crate::model::fact::InspectionDepth;
+use crate::model::fact::{InspectionDepth, InstallerBehavior};
 use crate::text::source::SourceText;
 
 /// All errors in a description.
@@ -219,12 +219,9 @@ fn read_packages(reader: &mut Reader, value: &Value<'_>, description: &mut Image
             "by_driver" => description.packages.by_driver = read_text(reader, key, value),
             "unread" => description.packages.unread = read_text(reader, key, value),
             "unknown_wheels" => description.packages.unknown_wheels = read_numbers(reader, key, value),
-            "untold" => description.packages.unread_commands = read_numbers(reader, key, value),
-            "keeping" => description.packages.keeping_installed = read_numbers(reader, key, value),
-            "renewing" => description.packages.upgrading_dependencies = read_numbers(reader, key, value),
-            "reinstalling" => description.packages.reinstalling = read_numbers(reader, key, value),
-            "ignoring_requirements" => {
-                description.packages.ignoring_requirements = read_numbers(reader, key, value);
+            _ if let Ok(behavior) = key.parse::<InstallerBehavior>() => {
+                let numbers = read_numbers(reader, key, value);
+                description.packages.behaviors.insert(behavior, numbers);
             }
             _ => reader.unknown_key(key, key_span, PACKAGE_KEYS),
         }

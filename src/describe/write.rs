@@ -68,7 +68,7 @@ impl ImageDescription {
     /// Writes the table `[packages]` and its sections.
     fn write_packages(&self, out: &mut String) {
         let packages = &self.packages;
-        let commands = packages.command_lists().into_iter().filter(|(_, list)| !list.is_empty());
+        let commands = packages.command_lists().filter(|(_, list)| !list.is_empty());
         let commands: Vec<(&str, Vec<String>)> =
             commands.map(|(name, list)| (name, list.iter().map(|number| number.value.to_string()).collect())).collect();
         let has_fields = packages.other_python || packages.by_driver.is_some() || packages.unread.is_some();

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::build::chooses_python_environment;
 use crate::extract::stage_files::{absolute_path, strip_folder};
 use crate::extract::virtual_environments::{PROJECT_VARIABLE, SYSTEM_PROGRAM_FOLDERS};
 use crate::knowledge::Knowledge;
@@ -259,7 +260,7 @@ fn started_python(
     };
     let links_python = || at.linked_programs.iter().any(is_of_environment);
     match (program.map(String::as_str), on_path) {
-        (Some("uv" | "uvx" | "poetry" | "pipenv" | "pdm" | "conda" | "mamba" | "micromamba"), _) => {
+        (Some(tool), _) if chooses_python_environment(tool) => {
             let is_project_run = program.is_some_and(|program| program == "uv")
                 && words.iter().any(|word| word == "run")
                 && !words.iter().any(|word| matches!(word.as_str(), "tool" | "--active" | "--project" | "--directory"))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::build::{Command, DownloadTarget, FileEffect, Operand, StandardInput, TransferKind, Word};
 use crate::dockerfile::{BaseKind, CopyInstruction, EvaluatedTarget};
 use crate::extract::command_step::CommandStep;
-use crate::install::{InstallEffects, PackageInstall};
+use crate::install::{self, InstallEffects, PackageInstall};
 use crate::knowledge::{Knowledge, RequiredLibrariesRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{Evidence, FactKey, Facts, Origin, PrintedValue, ValueState};
@@ -149,7 +149,7 @@ pub(super) fn may_install_more(command: &Command, found: &InstallEffects, knowle
     }
     let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
     let program = command.program().unwrap_or_default();
-    let of_pip = (program.starts_with("pip") || words.contains(&"pip")) && words.contains(&"install");
+    let of_pip = install::is_pip_command(command) && words.contains(&"install");
     let runs_setup_py = program.starts_with("python")
         && words.iter().any(|word| word.rsplit('/').next() == Some("setup.py"))
         && words.iter().any(|word| matches!(*word, "install" | "develop"));

@@ -13,8 +13,8 @@ use crate::knowledge::Knowledge;
 use crate::model::cause::{ADD_TO_DESCRIPTION, Cause, SET_BASE, SET_CODE_TARGETS};
 use crate::model::fact::{
     BuildMachineProperty, BuildMachineQuery, CompatNote, EnvTemplate, Evidence, FactId, FactKey, FileKind,
-    InspectionDepth, Observations, ObservedBase, ObservedFile, ObservedGpuCode, ObservedLibraryDependencies, Origin,
-    PrintedValue, REMOVED_BY_COMMAND, UNNAMED_LIST, UnknownCodeKind, ValueState,
+    InspectionDepth, InstallerBehavior, Observations, ObservedBase, ObservedFile, ObservedGpuCode,
+    ObservedLibraryDependencies, Origin, PrintedValue, REMOVED_BY_COMMAND, UNNAMED_LIST, UnknownCodeKind, ValueState,
 };
 use crate::model::package::{
     IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, PythonLocation, RemovedPackage,
@@ -205,13 +205,11 @@ impl DescriptionReader {
             let fact = self.add_fact(FactKey::Requirements, Some("wheels"), ValueState::Unknown(why), number.span);
             self.seen.base_changes.unknown_wheels.push((number.value, fact));
         }
-        let numbers = |list: &[Spanned<u32>]| list.iter().map(|number| number.value).collect();
-        self.seen.base_changes.installers.with_unread_packages = numbers(&description.packages.unread_commands);
-        self.seen.base_changes.installers.keeping_installed = numbers(&description.packages.keeping_installed);
-        self.seen.base_changes.installers.upgrading_dependencies =
-            numbers(&description.packages.upgrading_dependencies);
-        self.seen.base_changes.installers.reinstalling = numbers(&description.packages.reinstalling);
-        self.seen.base_changes.installers.ignoring_requirements = numbers(&description.packages.ignoring_requirements);
+        for (behavior, commands) in &description.packages.behaviors {
+            for command in commands {
+                self.seen.base_changes.installers.insert(*behavior, command.value);
+            }
+        }
         if let Some(command) = &description.packages.by_driver {
             let what = BuildMachineProperty::Variant;
             let fact = self.add_text_fact(FactKey::BuildAsk, Some(what.name()), &command.value, command.span);
@@ -606,6 +604,11 @@ fn is_order_sensitive(name: &str, knowledge: Knowledge) -> bool {
         || knowledge.library_wheel(name).is_some()
 }
 
+/// Whether a behavior matters only to packages that follow the torch which is installed before them.
+const fn matters_to_companions(behavior: InstallerBehavior) -> bool {
+    matches!(behavior, InstallerBehavior::InstallsUnknown | InstallerBehavior::KeepsInstalled)
+}
+
 /// Converts observed packages into the packages of a description.
 fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPackages {
     let chosen = |package: &&ObservedPackage| is_order_sensitive(&package.requirement.name, knowledge);
@@ -621,20 +624,22 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
         knowledge.is_built_with_torch(&package.requirement.name) && package.requirement.version.is_range()
     };
     let open = seen.packages.iter().any(goes_with);
+    let installers = &seen.base_changes.installers;
+    let has_commands = |behavior| !installers.commands(behavior).is_empty();
     let around = open
-        && !(seen.base_changes.installers.with_unread_packages.is_empty()
-            && seen.base_changes.installers.keeping_installed.is_empty());
-    let numbers = |list: &[u32]| list.iter().filter(|_| around).copied().map(Spanned::without_span).collect();
+        && InstallerBehavior::ALL.iter().any(|behavior| matters_to_companions(*behavior) && has_commands(*behavior));
     let ordered = commands.len() > 1
         || seen.removed_packages.iter().any(|removal| is_order_sensitive(&removal.name, knowledge))
         || !seen.bounds.is_empty()
         || !seen.base_changes.unknown_wheels.is_empty()
         || around
-        || !seen.base_changes.installers.upgrading_dependencies.is_empty()
-        || !seen.base_changes.installers.reinstalling.is_empty()
-        || !seen.base_changes.installers.ignoring_requirements.is_empty()
+        || InstallerBehavior::ALL.iter().any(|behavior| !matters_to_companions(*behavior) && has_commands(*behavior))
         || !seen.packages.iter().filter(chosen).all(simple);
-    let all_numbers = |list: &[u32]| list.iter().copied().map(Spanned::without_span).collect();
+    let described = |behavior: &&InstallerBehavior| around || !matters_to_companions(**behavior);
+    let behaviors = InstallerBehavior::ALL.iter().filter(described).map(|behavior| {
+        let commands = installers.commands(*behavior).iter().copied().map(Spanned::without_span);
+        (*behavior, commands.collect::<Vec<_>>())
+    });
     let by_driver = seen.build_probes.iter().find(|ask| ask.what == BuildMachineProperty::Variant);
     let mut found = DescribedPackages {
         other_python: seen.other_python,
@@ -643,18 +648,7 @@ fn describe_packages(seen: &Observations, knowledge: Knowledge) -> DescribedPack
             (FactKey::Requirements, ValueState::Unknown(why)) => Some(spanned_text(&why.reason())),
             _ => None,
         }),
-        unread_commands: numbers(&seen.base_changes.installers.with_unread_packages),
-        keeping_installed: numbers(&seen.base_changes.installers.keeping_installed),
-        upgrading_dependencies: seen
-            .base_changes
-            .installers
-            .upgrading_dependencies
-            .iter()
-            .copied()
-            .map(Spanned::without_span)
-            .collect(),
-        reinstalling: all_numbers(&seen.base_changes.installers.reinstalling),
-        ignoring_requirements: all_numbers(&seen.base_changes.installers.ignoring_requirements),
+        behaviors: behaviors.filter(|(_, commands)| !commands.is_empty()).collect(),
         unknown_wheels: seen
             .base_changes
             .unknown_wheels

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::build::{Command, DownloadTarget, FileEffect, StandardInput, TransferKind, Word, is_at_or_below_pattern};
+use crate::build::{
+    Command, DownloadTarget, FileEffect, StandardInput, TransferKind, Word, is_at_or_below_pattern, is_shell,
+};
 use crate::cuda::split_path;
 use crate::dockerfile::{CopyDestination, CopyInstruction, ExpandedText, ShellPattern};
 use crate::extract::changed_files::TransferredPath;
@@ -76,10 +78,7 @@ impl FetchedFiles {
             return Some(named);
         }
         let at = command.words.iter().take(8).position(|word| !is_wrapper_or_option(word))?;
-        let shell = command.words.get(at)?.known().is_some_and(|word| {
-            let name = file_name(word);
-            matches!(name, "sh" | "bash" | "dash" | "ash" | "zsh")
-        });
+        let shell = command.words.get(at)?.known().is_some_and(is_shell);
         let mut run = at;
         if shell {
             // What `-s` hands to it are arguments, and no script.

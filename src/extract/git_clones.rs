@@ -66,7 +66,7 @@ impl ClonedRepositories {
         let program = command.program()?;
         let place = if program.starts_with("python") && words.contains(&"setup.py") {
             words.iter().any(|word| matches!(*word, "install" | "develop")).then_some(".")?
-        } else if (program.starts_with("pip") || words.contains(&"pip")) && words.contains(&"install") {
+        } else if install::is_pip_command(command) && words.contains(&"install") {
             let path =
                 |word: &&&str| word.starts_with(['.', '/']) && !matches!(word.rsplit('.').next(), Some("txt" | "whl"));
             words.iter().skip(1).find(path)?

@@ -4,7 +4,7 @@
 //! The tables state which installers a base lacks. One command, file or variable that may install one suppresses the
 //! finding.
 
-use crate::build::{Command, FileEffect, Word};
+use crate::build::{Command, FileEffect, Word, is_shell, is_system_package_manager};
 use crate::dockerfile::{
     BaseKind, CopyInstruction, Instruction, InstructionKind, MappedText, RunInstruction, parse_name_value_pairs,
 };
@@ -19,9 +19,7 @@ use crate::model::fact::{
     BuildMachineProperty, BuildMachineQuery, Evidence, FactKey, Origin, PrintedValue, ValueState,
 };
 
-/// Installers of system packages.
-const SYSTEM_INSTALLERS: &[&str] = &["apk", "apt", "apt-get", "dnf", "microdnf", "yum"];
-/// The subcommands by which they install packages.
+/// The subcommands by which system package managers install packages.
 const INSTALL_VERBS: &[&str] = &["add", "install"];
 /// The subcommands by which they install no new package.
 const MAINTENANCE_VERBS: &[&str] = &["autoclean", "autoremove", "clean", "purge", "remove", "update"];
@@ -37,8 +35,6 @@ const PROGRAM_ROOTS: &[&str] = &["", "bin", "etc", "lib", "root", "sbin", "usr"]
 const SHELL_VARIABLES: &[&str] = &["BASH_ENV"];
 /// Environment variables that change the module search path of Python.
 const PYTHON_VARIABLES: &[&str] = &["PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE"];
-/// Shells that run only the script that they receive.
-const PLAIN_SHELLS: &[&str] = &["ash", "bash", "dash", "ksh", "sh", "zsh"];
 /// Mount types that provide no program.
 const MOUNTS_WITHOUT_PROGRAMS: &[&str] = &["cache", "secret", "ssh", "tmpfs"];
 
@@ -112,7 +108,7 @@ fn is_name_with_version(program: &str, name: &str) -> bool {
 fn provided_installers(reader: &CommandReader<'_>, step: CommandStep<'_>) -> Option<Vec<&'static str>> {
     let command = step.command;
     let program = command.program()?;
-    if SYSTEM_INSTALLERS.contains(&program) {
+    if is_system_package_manager(program) {
         let words = command.words.iter().skip(1).map(|word| word.known().unwrap_or("?"));
         let mut words = words.filter(|word| !word.starts_with('-'));
         let verb = words.next()?;
@@ -194,7 +190,7 @@ fn may_be_provided(
     let shell = run.shell.as_ref().and_then(|words| words.first());
     let is_shell = |shell: &String| {
         let (folder, name) = shell.rsplit_once('/').unwrap_or(("", shell));
-        PLAIN_SHELLS.contains(&name) && (folder.is_empty() || DEFAULT_PATH.contains(&folder))
+        is_shell(name) && (folder.is_empty() || DEFAULT_PATH.contains(&folder))
     };
     of_run(&"PATH")
         || SHELL_VARIABLES.iter().any(&of_run)

@@ -2,15 +2,15 @@
 
 use crate::build::{Command, Word};
 use crate::extract::command_reader::CommandReader;
+use crate::install::is_pip_command;
 
 impl CommandReader<'_> {
     /// Applies `pip config set global.index-url …` to all later commands, and returns whether the command is one.
     pub(super) fn apply_pip_config(&mut self, command: &Command) -> bool {
         let plain = |word: &&Word| word.known().is_none_or(|text| !text.starts_with("--"));
         let words: Vec<&Word> = command.words.iter().filter(plain).collect();
-        let pip = command.program().is_some_and(|program| program.starts_with("pip") || program.starts_with("python"));
         let set = |pair: &[&Word]| pair.iter().map(|word| word.known()).eq([Some("config"), Some("set")]);
-        let Some(at) = words.windows(2).position(set).filter(|_| pip) else {
+        let Some(at) = words.windows(2).position(set).filter(|_| is_pip_command(command)) else {
             return false;
         };
         if let [key, value, ..] = words.get(at + 2..).unwrap_or_default() {

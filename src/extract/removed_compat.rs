@@ -1,6 +1,6 @@
 //! Parts of the base image that commands remove: CUDA compat packages, their directories, and `ldconfig` files.
 
-use crate::build::{Command, FileEffect, Operand};
+use crate::build::{Command, FileEffect, Operand, is_system_package_manager};
 use crate::dockerfile::{EvaluatedTarget, RunInstruction};
 use crate::extract::stage_files::absolute_path;
 use crate::model::fact::{Evidence, FactKey, Observations, Origin, REMOVED_BY_COMMAND, ValueState};
@@ -8,10 +8,7 @@ use crate::model::package::PackageManager;
 use crate::shell;
 use crate::text::source::{SourceId, Span};
 
-/// System package managers.
-const SYSTEM_PACKAGE_MANAGERS: &[&str] =
-    &["apt", "apt-get", "aptitude", "dnf", "dpkg", "microdnf", "rpm", "tdnf", "yum", "zypper"];
-/// Their options and subcommands that remove packages.
+/// Options and subcommands of system package managers that remove packages.
 const REMOVE_VERBS: &[&str] =
     &["-P", "-e", "-r", "--purge", "--remove", "autoremove", "erase", "purge", "remove", "rm"];
 /// The prefix of the names of compat packages.
@@ -78,7 +75,7 @@ fn removed_by_command(command: &Command, start_folder: &str) -> Vec<(String, Spa
         };
         return paths.iter().filter_map(absolute).filter(|(path, _)| ours(path)).collect();
     }
-    if SYSTEM_PACKAGE_MANAGERS.contains(&program) && words().any(|(text, _)| REMOVE_VERBS.contains(&text)) {
+    if is_system_package_manager(program) && words().any(|(text, _)| REMOVE_VERBS.contains(&text)) {
         return words().filter(|(text, _)| matches_compat_package(text)).map(owned).collect();
     }
     Vec::new()

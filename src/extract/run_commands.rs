@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::build::{Command, FileEffect, StandardInput, Word};
+use crate::build::{Command, FileEffect, StandardInput, Word, is_shell};
 use crate::cuda::is_at_or_below;
 use crate::dockerfile::context::ContextReader;
 use crate::dockerfile::{
@@ -26,7 +26,7 @@ use crate::extract::{
 use crate::install::{CommandContext, CompiledCode, InstallEffects, MarkerEnvironment, PackageInstall, TargetMachine};
 use crate::model::cause::Cause;
 use crate::model::fact::{
-    Evidence, FactId, FactKey, Observations, ObservedGpuCode, Origin, PrintedValue, UnknownCodeKind,
+    Evidence, FactId, FactKey, InstallerBehavior, Observations, ObservedGpuCode, Origin, PrintedValue, UnknownCodeKind,
     ValueState as FactState,
 };
 use crate::model::note::Note;
@@ -55,8 +55,6 @@ pub(super) struct RunInputs<'a> {
 const MAX_SCRIPT_DEPTH: usize = 4;
 /// The largest number of scripts that are read per stage.
 const MAX_SCRIPTS: usize = 64;
-/// Programs that run shell scripts.
-const SHELL_PROGRAMS: &[&str] = &["sh", "bash", "dash", "ash", "zsh"];
 /// Maximum number of commands read per target, including those of scripts and of stages that it copies from.
 const MAX_COMMANDS: u32 = 8_192;
 /// Maximum number of packages and constraints kept per command; the longest lock files have some thousands.
@@ -314,24 +312,12 @@ impl CommandReader<'_> {
         if !install::is_system_package_command(command)
             && command_effects::may_install_more(command, &found, self.knowledge)
         {
-            self.seen.base_changes.installers.with_unread_packages.push(self.seen.commands);
+            self.seen.base_changes.installers.insert(InstallerBehavior::InstallsUnknown, self.seen.commands);
         }
-        self.seen
-            .base_changes
-            .installers
-            .keeping_installed
-            .extend(command_effects::keeps_installed_packages(command).then_some(self.seen.commands));
-        self.seen
-            .base_changes
-            .installers
-            .upgrading_dependencies
-            .extend(found.upgrades_dependencies.then_some(self.seen.commands));
-        self.seen.base_changes.installers.reinstalling.extend(found.reinstalls.then_some(self.seen.commands));
-        self.seen
-            .base_changes
-            .installers
-            .ignoring_requirements
-            .extend(found.ignores_requirements.then_some(self.seen.commands));
+        let keeps = command_effects::keeps_installed_packages(command).then_some(InstallerBehavior::KeepsInstalled);
+        for behavior in found.behaviors.iter().copied().chain(keeps) {
+            self.seen.base_changes.installers.insert(behavior, self.seen.commands);
+        }
         let tag = command.words.iter().filter_map(Word::known).find_map(install::tag_of_url);
         self.limit_packages(&mut found, tag.as_deref(), command.span);
         let (lists, sources) = (found.files.is_empty() && found.unresolved.is_empty(), found.sources.is_empty());
@@ -568,7 +554,7 @@ impl CommandReader<'_> {
             Err(Cause::RemovedByCommand) => return false,
             Err(why) => {
                 if is_shell_script(path) {
-                    self.seen.base_changes.installers.with_unread_packages.push(self.seen.commands);
+                    self.seen.base_changes.installers.insert(InstallerBehavior::InstallsUnknown, self.seen.commands);
                     self.record_unread_script(path, &why, command.span);
                     self.add_note(Note::not_read(path, &why));
                 }
@@ -654,8 +640,7 @@ impl CommandReader<'_> {
     fn read_script_from_input(&mut self, command: &Command, run: &RunInstruction, depth: usize) -> bool {
         let at = wrapped_program_index(&command.words);
         let known = |at: usize| command.words.get(at).and_then(Word::known);
-        let shell =
-            known(at).is_some_and(|program| SHELL_PROGRAMS.contains(&program.rsplit('/').next().unwrap_or(program)));
+        let shell = known(at).is_some_and(is_shell);
         let reads = |word: &str| word.starts_with("--") || !word.contains('n');
         let plain =
             (at + 1..command.words.len()).all(|at| known(at).is_some_and(|word| word.starts_with('-') && reads(word)));
@@ -693,7 +678,7 @@ impl CommandReader<'_> {
         let below = (!front.is_empty()).then(|| absolute_path(&self.folder, folder));
         if self.tree.may_copy_file(run, below.as_deref(), name) {
             self.add_note(Note::not_read(written, reason));
-            self.seen.base_changes.installers.with_unread_packages.push(self.seen.commands);
+            self.seen.base_changes.installers.insert(InstallerBehavior::InstallsUnknown, self.seen.commands);
             self.record_unread_script(written, reason, span);
         }
     }
@@ -740,7 +725,7 @@ fn find_script_argument(command: &Command) -> Option<(usize, bool)> {
         return (raw.contains('/') && is_shell_script(raw)).then_some((at, false));
     };
     match first.rsplit('/').next()? {
-        program if SHELL_PROGRAMS.contains(&program) => {
+        program if is_shell(program) => {
             let after =
                 (at + 1..command.words.len()).find(|at| known(*at).is_none_or(|word| !word.starts_with(['-', '+'])))?;
             // With `-n` the shell reads the script and runs nothing of it.

@@ -22,8 +22,8 @@ use crate::install::OpenedFile;
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{
-    Evidence, FactId, FactKey, FileKind, InstallerCommands, Observations, ObservedBase, ObservedFile, ObservedGpuCode,
-    Origin, PrintedValue, UnpackagedFiles, ValueState,
+    Evidence, FactId, FactKey, FileKind, InstallerBehavior, InstallerCommands, Observations, ObservedBase,
+    ObservedFile, ObservedGpuCode, Origin, PrintedValue, UnpackagedFiles, ValueState,
 };
 use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage};
 use crate::model::reference::ImageReference;
@@ -331,7 +331,7 @@ impl<'a> StageEvaluator<'a> {
         let name = image.familiar_name();
         let plain = knowledge.plain_image(&name).is_some() || knowledge.is_cuda_repository(&name);
         if !plain && known_sources(copy).any(python) {
-            reader.seen.base_changes.installers.with_unread_packages.push(reader.seen.commands);
+            reader.seen.base_changes.installers.insert(InstallerBehavior::InstallsUnknown, reader.seen.commands);
         }
         let row = knowledge.framework_image(&image.familiar_name(), image.tag().unwrap_or_default());
         let framework = knowledge.framework_with_variants().filter(|_| row.is_some_and(|row| row.torch.is_some()));
@@ -444,7 +444,7 @@ impl<'a> StageEvaluator<'a> {
             let location = location.filter(|location| !location.is_system_packages());
             // The copied release takes the place of an installed one, whichever is newer.
             if replaces && own_names.contains(&package.requirement.name) {
-                reader.seen.base_changes.installers.reinstalling.push(package.command);
+                reader.seen.base_changes.installers.insert(InstallerBehavior::Reinstalls, package.command);
                 replaces = false;
             }
             copied.insert(package.command);

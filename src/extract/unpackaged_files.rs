@@ -1,6 +1,6 @@
 //! Files, folders and archives that COPY instructions and commands add to an image without a package.
 
-use crate::build::{Destination, FileEffect, TransferKind, Word};
+use crate::build::{Destination, FileEffect, TransferKind, Word, is_shell};
 use crate::dockerfile::CopyInstruction;
 use crate::extract::command_effects::is_plain_file;
 use crate::extract::command_step::CommandStep;
@@ -12,8 +12,6 @@ use crate::model::reference::ImageReference;
 pub(super) const MAX_UNPACKAGED_FILES: usize = 512;
 /// Programs that add files even where their arguments are not understood.
 const FILE_PROGRAMS: &[&str] = &["7z", "aria2c", "bsdtar", "cp", "cpio", "curl", "rsync", "tar", "unzip", "wget"];
-/// Commands that run a shell script.
-const SCRIPT_RUNNERS: &[&str] = &["bash", "sh", "source", "."];
 
 /// Returns the unpackaged files that a COPY or ADD adds; `image` is the unmodified image that it copies from, if any.
 pub(super) fn unpackaged_files_of_copy(copy: &CopyInstruction, image: Option<&ImageReference>) -> Vec<UnpackagedFiles> {
@@ -48,7 +46,7 @@ pub(super) fn unpackaged_files_of_command(step: CommandStep<'_>) -> Vec<Unpackag
         }
         FileEffect::Unknown if FILE_PROGRAMS.contains(&program) => vec![unpackaged_file(String::new(), None)],
         _ => {
-            let script = if SCRIPT_RUNNERS.contains(&program) {
+            let script = if is_shell(program) || matches!(program, "source" | ".") {
                 command.words.iter().skip(1).filter_map(Word::known).find(|word| !word.starts_with('-'))
             } else {
                 command.words.first().and_then(Word::known).filter(|first| first.contains('/'))

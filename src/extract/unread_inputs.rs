@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::build::{Command, StandardInput, Word};
+use crate::build::{Command, FileEffect, StandardInput, Word, is_shell};
 use crate::cuda::LIBCUDA_SONAME;
 use crate::dockerfile::RunInstruction;
 use crate::extract::command_effects::UnknownAdditions;
@@ -12,7 +12,9 @@ use crate::install;
 use crate::install::RequirementFile;
 use crate::knowledge::Knowledge;
 use crate::model::cause::{Cause, ListEffect, UnknownWords, UnreadFile};
-use crate::model::fact::{Evidence, FactId, FactKey, ObservedBase, Origin, PrintedValue, UNNAMED_WORDS, ValueState};
+use crate::model::fact::{
+    Evidence, FactId, FactKey, InstallerBehavior, ObservedBase, Origin, PrintedValue, UNNAMED_WORDS, ValueState,
+};
 use crate::model::note::Note;
 use crate::model::package::{ObservedPackage, PackageManager, PackageName, PackageVersion};
 use crate::text::source::{SourceId, Span};
@@ -132,9 +134,9 @@ impl CommandReader<'_> {
 
     /// Records a shell that runs a downloaded script, as missing evidence on a CUDA base image.
     pub(super) fn record_downloaded_script(&mut self, command: &Command) {
-        let shell = matches!(command.program(), Some("sh" | "bash" | "dash" | "zsh"));
         let StandardInput::Pipe(before) = &command.input else { return };
-        if !shell || !matches!(before.program(), Some("curl" | "wget")) {
+        let is_download = matches!(FileEffect::of_command(before), FileEffect::Download { .. });
+        if !command.program().is_some_and(is_shell) || !is_download {
             return;
         }
         let mut addresses = before.words.iter().filter_map(Word::known).filter(|word| word.contains("://"));
@@ -151,7 +153,7 @@ impl CommandReader<'_> {
         if self.knowledge.tool_scripts().iter().any(|row| is_of(row.address)) {
             return;
         }
-        self.seen.base_changes.installers.with_unread_packages.push(self.seen.commands);
+        self.seen.base_changes.installers.insert(InstallerBehavior::InstallsUnknown, self.seen.commands);
         if !self.has_cuda_base() {
             return;
         }
@@ -182,7 +184,7 @@ impl CommandReader<'_> {
         };
         let Some(frameworks) = frameworks else { return };
         let cause = Cause::PythonCodeInstalls { code: name.to_owned() };
-        self.seen.base_changes.installers.with_unread_packages.push(self.seen.commands);
+        self.seen.base_changes.installers.insert(InstallerBehavior::InstallsUnknown, self.seen.commands);
         self.add_unread_script(name, cause.clone(), command.span);
         for package in frameworks {
             let state = ValueState::Known(PrintedValue::Text(package.to_string()));

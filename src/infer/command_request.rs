@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::infer::base::BaseBuild;
 use crate::infer::torch_release::{TorchContext, listed_torch_requirement, split_range_and_build};
 use crate::model::cause::Cause;
-use crate::model::fact::Observations;
+use crate::model::fact::{InstallerBehavior, Observations};
 use crate::model::package::{
     ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, RemovedPackage,
     VersionRange,
@@ -73,7 +73,7 @@ impl<'a> CommandRequest<'a> {
         let installers = &seen.base_changes.installers;
         let is_upgraded = packages.iter().any(|package| package.requirement.upgrade);
         (collected.policy, collected.request.upgrade) = upgrade_policy(command, is_upgraded, seen);
-        if !installers.reinstalling.contains(&command)
+        if !installers.contains(InstallerBehavior::Reinstalls, command)
             && let Some(first) = packages.first()
         {
             collected.add_installed(first, installed_torch, (seen, build));
@@ -269,10 +269,12 @@ fn parent_of<'a>(package: &ObservedPackage, seen: &'a Observations) -> Option<&'
 
 /// Returns which installed distributions a command replaces by newer releases.
 fn upgrade_policy(command: u32, is_upgraded: bool, seen: &Observations) -> (InstallerPolicy, UpgradePolicy) {
-    let is_uv = seen.base_changes.installers.keeping_installed.contains(&command);
+    let is_uv = seen.base_changes.installers.contains(InstallerBehavior::KeepsInstalled, command);
     let policy = if is_uv { InstallerPolicy::Uv } else { InstallerPolicy::Pip };
     let upgrade = match (is_upgraded, policy) {
-        _ if seen.base_changes.installers.upgrading_dependencies.contains(&command) => UpgradePolicy::All,
+        _ if seen.base_changes.installers.contains(InstallerBehavior::UpgradesDependencies, command) => {
+            UpgradePolicy::All
+        }
         (false, _) => UpgradePolicy::Never,
         (true, InstallerPolicy::Pip) => UpgradePolicy::Named,
         (true, InstallerPolicy::Uv) => UpgradePolicy::All,

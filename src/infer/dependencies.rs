@@ -9,7 +9,7 @@ use crate::infer::version_resolution::{InstallContext, combined_range};
 use crate::knowledge::{Knowledge, RequiresDistRow};
 use crate::model::cause::Cause;
 use crate::model::fact::{
-    Derivation, Evidence, FactKey, Facts, InspectionDepth, Observations, PrintedValue, ValueState,
+    Derivation, Evidence, FactKey, Facts, InspectionDepth, InstallerBehavior, Observations, PrintedValue, ValueState,
 };
 use crate::model::package::{ExactVersion, ObservedPackage, PackageName, PackageVersion, Requirement};
 use crate::resolve::Selection;
@@ -46,7 +46,7 @@ pub(super) fn select_dependencies(
         let Some((dependency, row)) = select_dependency(package, dependent, resolved, install_context) else {
             continue;
         };
-        let is_replaced = resolved.base_changes.installers.reinstalling.contains(&dependency.command);
+        let is_replaced = resolved.base_changes.installers.contains(InstallerBehavior::Reinstalls, dependency.command);
         if !is_replaced && is_already_installed(&dependency, &complete.packages) {
             continue;
         }

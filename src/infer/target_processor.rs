@@ -5,8 +5,8 @@ use crate::infer::component::CUDA_RUNTIME_COMPONENT;
 use crate::infer::unknown_fact::add_unknown_fact;
 use crate::knowledge::{FrameworkRow, Knowledge};
 use crate::model::fact::{
-    Component, ComponentRole, Derivation, EnvFacts, Evidence, FactKey, Facts, Observations, ObservedBase,
-    TargetProcessor, ValueState,
+    Component, ComponentRole, Derivation, EnvFacts, Evidence, FactKey, Facts, InstallerBehavior, Observations,
+    ObservedBase, TargetProcessor, ValueState,
 };
 use crate::model::package::{ObservedPackage, PackageManager};
 
@@ -121,8 +121,8 @@ fn reason_from_cpu_package(seen: &Observations, components: &[Component], knowle
 /// Whether everything that commands install is known, and none of it is for GPUs.
 fn has_no_gpu_content(seen: &Observations, components: &[Component]) -> bool {
     let certain = seen.packages.iter().all(|package| package.conditional.is_none());
-    let all_read =
-        seen.base_changes.installers.with_unread_packages.is_empty() && seen.base_changes.unknown_wheels.is_empty();
+    let all_read = seen.base_changes.installers.commands(InstallerBehavior::InstallsUnknown).is_empty()
+        && seen.base_changes.unknown_wheels.is_empty();
     let installed = |one: &&Component| one.role != ComponentRole::Container && (!one.anonymous || one.program);
     let unread = seen.base_changes.builds_for_gpus || seen.base_changes.copies_unread_images;
     certain && all_read && !unread && components.iter().filter(installed).all(Component::is_without_cuda)

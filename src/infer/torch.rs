@@ -17,7 +17,7 @@ use crate::infer::torch_release::{
 use crate::infer::unread_installs::{explain_possible_earlier_install, replaces_installed_build};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
-use crate::model::fact::{InspectionDepth, Observations};
+use crate::model::fact::{InspectionDepth, InstallerBehavior, Observations};
 use crate::model::package::{
     ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion, PythonLocation, VersionRange,
 };
@@ -31,7 +31,7 @@ impl TorchInstall<'_> {
         let local = named.requirement.version.local().is_some();
         let own = is_torch_package(self.package, knowledge) && replaces_installed_build(seen, self.package);
         own || (is_torch_package(named, knowledge) && local)
-            || seen.base_changes.installers.upgrading_dependencies.contains(&self.package.command)
+            || seen.base_changes.installers.contains(InstallerBehavior::UpgradesDependencies, self.package.command)
     }
 
     /// Returns its version as installers compare it, with the local part of its wheel, and `true` if the local part is
@@ -345,9 +345,9 @@ fn apply_command<'a>(
         }
     }
     let upgraded = requested.is_some_and(|requested| requested.requirement.upgrade)
-        || seen.base_changes.installers.upgrading_dependencies.contains(&command);
+        || seen.base_changes.installers.contains(InstallerBehavior::UpgradesDependencies, command);
     // A version of a pre-release index requires one of the same kind.
-    let reinstalled = seen.base_changes.installers.reinstalling.contains(&command)
+    let reinstalled = seen.base_changes.installers.contains(InstallerBehavior::Reinstalls, command)
         || requested.is_none()
             && package.requirement.prerelease.is_some()
             && !matches!(package.requirement.indexes, IndexSelection::Default | IndexSelection::DefaultAndExtra(_));
@@ -483,8 +483,8 @@ fn checks_requirements(command: u32, seen: &Observations, python: Option<&str>) 
             && package.command < command
             && !matches!(&package.requirement.version, PackageVersion::Range(range) if range.is_any())
     };
-    let is_uv = installers.keeping_installed.contains(&command);
-    !installers.ignoring_requirements.contains(&command)
+    let is_uv = installers.contains(InstallerBehavior::KeepsInstalled, command);
+    !installers.contains(InstallerBehavior::IgnoresRequirements, command)
         && (is_uv || python.is_some_and(is_recent) && !seen.packages.iter().any(names_pip))
 }
 

@@ -11,7 +11,7 @@ use crate::infer::torch_release::{ImageTorch, TorchContext, TorchRequirement, jo
 use crate::infer::unread_installs::explain_possibly_installed;
 use crate::knowledge::RowVersion;
 use crate::model::cause::Cause;
-use crate::model::fact::Observations;
+use crate::model::fact::{InstallerBehavior, Observations};
 use crate::model::package::{
     ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion, VersionRange,
 };
@@ -230,7 +230,11 @@ fn installed_torch_version<'t>(current_torch: &'t ImageTorch<'_>) -> Option<&'t 
 /// Whether the command installs the newest release of a package, whatever is installed.
 fn is_forced_upgrade(package: &ObservedPackage, companion_context: CompanionContext<'_>) -> bool {
     package.requirement.upgrade
-        || companion_context.seen.base_changes.installers.upgrading_dependencies.contains(&package.command)
+        || companion_context
+            .seen
+            .base_changes
+            .installers
+            .contains(InstallerBehavior::UpgradesDependencies, package.command)
 }
 
 /// Whether a pre-release may be installed that replaces the installed torch.
@@ -329,7 +333,7 @@ fn companion_presence(
     if seen
         .base_changes
         .installers
-        .with_unread_packages
+        .commands(InstallerBehavior::InstallsUnknown)
         .iter()
         .any(|command| *command < package.command && is_kept(*command))
     {

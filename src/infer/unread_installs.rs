@@ -2,7 +2,7 @@
 
 use crate::install::is_source_requirement;
 use crate::model::cause::Cause;
-use crate::model::fact::{FactId, Observations, ValueState};
+use crate::model::fact::{FactId, InstallerBehavior, Observations, ValueState};
 use crate::model::package::{ObservedPackage, PackageManager};
 
 /// Explains why a package may already be installed: this command or an earlier one installs something that was not
@@ -34,5 +34,5 @@ pub(super) fn replaces_installed_build(seen: &Observations, package: &ObservedPa
     let of_conda = package.requirement.manager == PackageManager::Conda && pinned;
     of_conda
         || (package.requirement.upgrade && package.separate_environment().is_none())
-        || seen.base_changes.installers.upgrading_dependencies.contains(&package.command)
+        || seen.base_changes.installers.contains(InstallerBehavior::UpgradesDependencies, package.command)
 }

@@ -13,6 +13,7 @@ use crate::install::{
 };
 use crate::knowledge::{InstallerSyntax, Knowledge};
 use crate::model::cause::Cause;
+use crate::model::fact::InstallerBehavior;
 
 /// Returns the effects of a command of a RUN instruction, without reading the files that it names.
 pub fn read_installs(command: &Command, run: &RunInstruction, knowledge: Knowledge) -> InstallEffects {
@@ -89,7 +90,7 @@ pub fn read_installs_in_context(command: &Command, context: CommandContext<'_>) 
             }
             InstallerSyntax::Synchronize => {
                 let words = lock_export::pip_sync_arguments(words);
-                found.ignores_requirements = true;
+                found.behaviors.insert(InstallerBehavior::IgnoresRequirements);
                 pip::read_arguments(&words, false, None, command, &context, &variable, &mut found);
             }
             InstallerSyntax::Project => project_tools::read_arguments(tool, arguments, command, &context, &mut found),

@@ -1,6 +1,6 @@
 //! Installers of drivers and CUDA toolkits that are not packages: scripts by their URL, and NVIDIA's runfiles.
 
-use crate::build::{Command, Word};
+use crate::build::{Command, Word, is_shell};
 use crate::install::effects::InstallEffects;
 use crate::install::system_packages::add_system_package;
 use crate::knowledge::Knowledge;
@@ -27,7 +27,7 @@ const NO_INSTALL_OPTIONS: &[&str] = &[
 /// Reads a driver installer: a program, a script by its URL, or a runfile such as
 /// `NVIDIA-Linux-x86_64-535.54.03.run`.
 pub(super) fn read_installer(words: &[Word], command: &Command, knowledge: Knowledge, found: &mut InstallEffects) {
-    let shell = words.first().and_then(file_name).is_some_and(|name| matches!(name, "sh" | "bash" | "dash"));
+    let shell = words.first().and_then(file_name).is_some_and(is_shell);
     let mut rest = words.iter().skip(usize::from(shell));
     let Some(word) = rest.find(|word| !word.known().is_some_and(|text| text.starts_with('-'))) else { return };
     let Some(name) = file_name(word) else { return };

@@ -1,7 +1,10 @@
 //! Effects of a command on packages: what it installs, removes, constrains and leaves unread.
 
+use std::collections::BTreeSet;
+
 use crate::dockerfile::ExpandedText;
 use crate::model::cause::Cause;
+use crate::model::fact::InstallerBehavior;
 use crate::model::package::{IndexSelection, PackageManager, PackageName, PackageVersion, Requirement};
 use crate::text::source::{SourceId, Span};
 
@@ -109,7 +112,6 @@ pub struct FindLinksFolders {
 }
 
 /// The effects of one command on packages.
-#[expect(clippy::struct_excessive_bools, reason = "independent options of the command")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InstallEffects {
     /// The packages that it installs.
@@ -134,12 +136,8 @@ pub struct InstallEffects {
     ///
     /// It installs no dependencies either, but a list that an earlier command compiled names them, and is not known.
     pub syncs: bool,
-    /// Whether it replaces installed packages even by the same version.
-    pub reinstalls: bool,
-    /// Whether it does not check what packages require, because of overrides or a lock file.
-    pub ignores_requirements: bool,
-    /// Whether it installs the newest version of every dependency.
-    pub upgrades_dependencies: bool,
+    /// How it treats installed packages and requirements.
+    pub behaviors: BTreeSet<InstallerBehavior>,
     /// Words that may name packages but are unknown, with the reason.
     pub unresolved: Vec<(ExpandedText, Span)>,
 }

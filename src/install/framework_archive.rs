@@ -10,10 +10,10 @@ use crate::model::cause::Cause;
 use crate::model::package::{IndexSelection, PackageVersion};
 use crate::text::source::Span;
 
-/// Reads the framework archives that `curl`, `wget` or `aria2c` downloads.
+/// Reads the framework archives that a command downloads.
 pub(super) fn read_downloads(words: &[Word], command: &Command, knowledge: Knowledge, found: &mut InstallEffects) {
-    let program = words.first().and_then(Word::known).and_then(|word| word.rsplit('/').next());
-    if !matches!(program, Some("curl" | "wget" | "aria2c")) {
+    let downloading = Command { words: words.to_vec(), ..command.clone() };
+    if !matches!(FileEffect::of_command(&downloading), FileEffect::Download { .. }) {
         return;
     }
     let archives = words

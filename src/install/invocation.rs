@@ -63,6 +63,15 @@ pub(super) fn installer_invocation(program: &str, words: &[Word]) -> Option<Inst
     }
 }
 
+/// Whether a command calls pip, or another program with the syntax of pip.
+pub fn is_pip_command(command: &Command) -> bool {
+    let Some(program) = command.program() else { return false };
+    let Some(InstallerInvocation::Installer(row, _)) = installer_invocation(program, &command.words) else {
+        return false;
+    };
+    matches!(row.syntax, InstallerSyntax::Pip | InstallerSyntax::Uv)
+}
+
 /// Returns the index of the command that `uv run`, `conda run` and similar commands run, whose options begin at a word.
 pub(super) fn run_command_index(syntax: InstallerSyntax, words: &[Word], from: usize) -> usize {
     match syntax {

@@ -36,7 +36,7 @@ pub use effects::{BuildVariant, FindLinksFolders, InstallEffects, PackageInstall
 pub use framework_archive::{
     archive_folder, downloaded_archive_folder, is_framework_archive, parse_archive, unpacked_archive,
 };
-pub use invocation::{is_system_package_command, python_version_of_command, python_version_of_program};
+pub use invocation::{is_pip_command, is_system_package_command, python_version_of_command, python_version_of_program};
 pub use lock_export::exported_file;
 pub use marker::{MarkerEnvironment, TargetMachine};
 pub use requirement::{is_source_requirement, parse_requirement, tag_of_url};

@@ -17,6 +17,7 @@ use crate::install::requirement_files::GeneratedRequirements;
 use crate::install::{requirement_files, standard_streams};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
+use crate::model::fact::InstallerBehavior;
 use crate::model::package::{PackageManager, PackageName, PackageVersion};
 use crate::text::source::Span;
 
@@ -108,7 +109,8 @@ pub(super) fn read_arguments(
     }
     let has_legacy_resolver =
         rest.as_slice().iter().filter_map(Word::known).any(|word| word.starts_with("--use-deprecated"));
-    found.ignores_requirements |= has_legacy_resolver || verb == "sync";
+    let ignores_requirements = has_legacy_resolver || verb == "sync";
+    found.behaviors.extend(ignores_requirements.then_some(InstallerBehavior::IgnoresRequirements));
     found.syncs |= verb == "sync";
     let target = rest.as_slice();
     let verb = if gathers { "install" } else { verb };
@@ -142,8 +144,10 @@ pub(super) fn read_arguments(
         }
     }
     let resolution = indexes.resolution;
-    found.reinstalls |= resolution.reinstall && !gathers;
-    found.upgrades_dependencies |= !gathers && (resolution.reinstall || resolution.upgrade && (uv || resolution.eager));
+    let reinstalls = resolution.reinstall && !gathers;
+    let upgrades = !gathers && (resolution.reinstall || resolution.upgrade && (uv || resolution.eager));
+    found.behaviors.extend(reinstalls.then_some(InstallerBehavior::Reinstalls));
+    found.behaviors.extend(upgrades.then_some(InstallerBehavior::UpgradesDependencies));
     found.default_index_only = indexes.is_default();
     if verb == "install" {
         found.folders = indexes.link_folders();
@@ -215,7 +219,7 @@ fn apply_overrides(
     indexes: &mut IndexOptions,
     found: &mut InstallEffects,
 ) {
-    found.ignores_requirements |= !overrides.is_empty();
+    found.behaviors.extend((!overrides.is_empty()).then_some(InstallerBehavior::IgnoresRequirements));
     let (from, before) = (found.constraints.len(), found.files.len());
     requirement_files::read_included_files("", overrides, context, indexes, found);
     let unread = found.files.get(before).map(|file| {

@@ -12,6 +12,7 @@ use crate::install::requirement::{package_with_version, parse_poetry_range, pars
 use crate::install::{conda, lock_file, pipenv, pyproject};
 use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
+use crate::model::fact::InstallerBehavior;
 
 /// Options that take a value and select no package.
 const OPTIONS_WITH_VALUE: &[&str] = &[
@@ -132,7 +133,7 @@ fn read_command(
             };
             match open(&file).map(|opened| read(&opened)) {
                 Ok(Some(packages)) => {
-                    found.ignores_requirements = true;
+                    found.behaviors.insert(InstallerBehavior::IgnoresRequirements);
                     found.packages.extend(packages);
                 }
                 Ok(None) => add_unread_file(&path(&file), Cause::NotOfFormat { tool: tool.to_owned() }, command, found),
@@ -279,7 +280,7 @@ fn read_pipenv_files(
     };
     match read {
         Ok(packages) => {
-            found.ignores_requirements |= lock.is_ok();
+            found.behaviors.extend(lock.is_ok().then_some(InstallerBehavior::IgnoresRequirements));
             found.packages.extend(packages);
         }
         Err(file) => add_unread_file(&path(file), Cause::NotOfFormat { tool: "pipenv".to_owned() }, command, found),

@@ -15,6 +15,7 @@ use crate::install::requirement::{
     package_with_version, parse_direct_reference, parse_poetry_range, parse_requirement, set_source, tag_of_url,
 };
 use crate::model::cause::Cause;
+use crate::model::fact::InstallerBehavior;
 use crate::model::package::{IndexSelection, PackageName, PackageVersion};
 use crate::text::source::Span;
 
@@ -81,7 +82,7 @@ fn apply_uv_constraints(
             else {
                 continue;
             };
-            found.ignores_requirements |= above;
+            found.behaviors.extend(above.then_some(InstallerBehavior::IgnoresRequirements));
             let own = found.packages.get_mut(from..).unwrap_or_default().iter_mut();
             for package in own.filter(|package| {
                 above && package.requirement.name == constraint.requirement.name && !constraint.conditional

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::build::{Command, Word};
+use crate::build::{Command, Word, is_shell};
 use crate::dockerfile::{ExpandedText, MappedText, RunInstruction, VariableScope};
 use crate::shell::walk;
 
@@ -97,11 +97,6 @@ pub(super) fn reads_script_from_input(words: &[Word]) -> bool {
         }
     }
     is_shell(program)
-}
-
-/// Whether a program is a POSIX-compatible shell.
-pub(super) fn is_shell(program: &str) -> bool {
-    matches!(program.rsplit('/').next(), Some("sh" | "bash" | "dash" | "ash" | "zsh"))
 }
 
 /// Whether a program starts a shell as another user.

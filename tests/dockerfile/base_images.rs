@@ -22,6 +22,8 @@ fn a_description_keeps_the_base_image_of_the_dockerfile() {
         ),
         ("RUN rm -rf /usr/local/cuda/compat", "removed = [\"/usr/local/cuda/compat\"]", "", ""),
         ("RUN apt-get remove -y 'cuda-compat-*'", "removed = [\"cuda-compat-*\"]", "", ""),
+        ("RUN dnf5 remove -y 'cuda-compat-*'", "removed = [\"cuda-compat-*\"]", "", ""),
+        ("RUN dnf5 list 'cuda-compat-*'", "base = ", "", "compat-not-supported"),
         ("RUN if true; then rm -rf /usr/local/cuda/compat; fi", "removed = [\"/usr/local/cuda/compat\"]", "", ""),
         ("RUN if false; then rm -rf /usr/local/cuda/compat; fi", "base = ", "", "compat-not-supported"),
     ] {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::build::chooses_python_environment;
 use crate::cuda::split_path;
 use crate::layer::installed::{FileEvidence, PackageDirectory, RecordLocation, locate_record};
 use crate::layer::{EntryKind, ImageEntry, MergedLayers};
@@ -110,8 +111,6 @@ fn folders_of_path_files<'a>(entries: impl Iterator<Item = ImageEntry<'a>>) -> B
 
 /// Value of PATH in an image that sets none.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// Tools that choose the Python environment by themselves.
-const ENVIRONMENT_TOOLS: [&str; 9] = ["conda", "mamba", "micromamba", "pixi", "poetry", "uv", "pdm", "pipenv", "hatch"];
 /// Folder of shims, which choose the Python version when they are run.
 const SHIMS_FOLDER: &str = "/shims";
 /// Characters that separate the words of a line that a shell runs.
@@ -133,7 +132,7 @@ pub(super) fn find_interpreter(config: &ImageConfig, tree: &MergedLayers) -> Opt
     for word in command_words(config) {
         let (folder, name) = split_path(&word);
         let folder = word_folder(config, &word, folder);
-        if ENVIRONMENT_TOOLS.contains(&name) || word.starts_with("PATH=") {
+        if chooses_python_environment(name) || word.starts_with("PATH=") {
             return None;
         }
         match folder {

@@ -69,8 +69,6 @@ macro_rules! every_field_enum {
         ToolEffect {
             /// It changes no file, or only files that no Dockerfile names.
             Nothing = "nothing",
-            /// It changes only what a package manager installs.
-            Packages = "packages",
             /// It copies all operands but the last to the last one.
             Copy = "copy",
             /// It copies them; of a source that ends with a slash, the content.
@@ -775,6 +773,8 @@ macro_rules! every_table {
             versioned: Flag,
             /// How the arguments after these words are read.
             syntax: Variant(InstallerSyntax),
+            /// Whether it changes only files of packages, and writes no lock file and no project.
+            only_packages: Flag,
             /// Requirements that it installs itself, with their markers.
             seeds: Strs,
         }

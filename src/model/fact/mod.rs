@@ -23,7 +23,7 @@ pub use self::image_facts::{
 };
 pub use self::observations::{
     BaseChanges, BuildMachineProperty, BuildMachineQuery, Completeness, EnvTemplate, FileKind, InspectionDepth,
-    InstallerCommands, Observations, ObservedArchList, ObservedBase, ObservedFile, ObservedGpuCode,
+    InstallerBehavior, InstallerCommands, Observations, ObservedArchList, ObservedBase, ObservedFile, ObservedGpuCode,
     ObservedLibraryDependencies, ReferencedText, TemplatePart, UnknownCodeKind, Unread,
 };
 

@@ -122,68 +122,73 @@ impl EnvTemplate {
     }
 }
 
-/// Numbers of the commands that install packages in a particular way.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct InstallerCommands {
-    /// Numbers of the commands that may install unknown packages.
-    #[serde(default, rename = "untold", skip_serializing_if = "Vec::is_empty")]
-    pub with_unread_packages: Vec<u32>,
-    /// Numbers of the commands whose installer does not replace packages that are already installed.
-    #[serde(default, rename = "keeping", skip_serializing_if = "Vec::is_empty")]
-    pub keeping_installed: Vec<u32>,
-    /// Numbers of the commands whose installer upgrades all dependencies to the newest version.
-    #[serde(default, rename = "renewing", skip_serializing_if = "Vec::is_empty")]
-    pub upgrading_dependencies: Vec<u32>,
-    /// Numbers of the commands whose installer replaces installed packages even by the same version.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reinstalling: Vec<u32>,
-    /// Numbers of the commands that do not check what packages require: with a lock file, with overrides, or by the
-    /// legacy resolver of pip.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ignoring_requirements: Vec<u32>,
+named_values! {
+    /// How a command treats installed packages and requirements; the names are those in image descriptions.
+    InstallerBehavior {
+        /// It may install unknown packages.
+        InstallsUnknown = "untold",
+        /// It does not replace packages that are already installed.
+        KeepsInstalled = "keeping",
+        /// It upgrades all dependencies to the newest version.
+        UpgradesDependencies = "renewing",
+        /// It replaces installed packages even by the same version.
+        Reinstalls = "reinstalling",
+        /// It does not check what packages require: with a lock file, with overrides, or by the legacy resolver of pip.
+        IgnoresRequirements = "ignoring_requirements",
+    }
 }
 
+/// The numbers of the commands with each behavior.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct InstallerCommands(BTreeMap<InstallerBehavior, Vec<u32>>);
+
 impl InstallerCommands {
-    /// Returns all lists.
-    fn lists_mut(&mut self) -> [&mut Vec<u32>; 5] {
-        [
-            &mut self.with_unread_packages,
-            &mut self.keeping_installed,
-            &mut self.upgrading_dependencies,
-            &mut self.reinstalling,
-            &mut self.ignoring_requirements,
-        ]
+    /// Returns the commands with a behavior.
+    pub fn commands(&self, behavior: InstallerBehavior) -> &[u32] {
+        self.0.get(&behavior).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a command has a behavior.
+    pub fn contains(&self, behavior: InstallerBehavior, command: u32) -> bool {
+        self.commands(behavior).contains(&command)
+    }
+
+    /// Adds a command with a behavior.
+    pub fn insert(&mut self, behavior: InstallerBehavior, command: u32) {
+        self.0.entry(behavior).or_default().push(command);
     }
 
     /// Adds `commands` to every number.
     pub fn shift(&mut self, commands: u32) {
-        for number in self.lists_mut().into_iter().flatten() {
+        for number in self.0.values_mut().flatten() {
             *number = number.saturating_add(commands);
         }
     }
 
     /// Puts the commands of a base image in front.
     pub fn prepend(&mut self, base: &Self) {
-        for (list, of_base) in self.lists_mut().into_iter().zip(base.clone().lists_mut()) {
-            list.splice(0..0, of_base.drain(..));
+        for (behavior, of_base) in &base.0 {
+            self.0.entry(*behavior).or_default().splice(0..0, of_base.iter().copied());
         }
     }
 
     /// Returns those that were added to an earlier state.
     #[must_use]
     pub fn added_since(&self, earlier: &Self) -> Self {
-        let mut added = self.clone();
-        for (list, old) in added.lists_mut().into_iter().zip(earlier.clone().lists_mut()) {
-            list.drain(..old.len().min(list.len()));
-        }
-        added
+        let added = |(behavior, all): (&InstallerBehavior, &Vec<u32>)| {
+            let new: Vec<u32> = all.iter().skip(earlier.commands(*behavior).len()).copied().collect();
+            (!new.is_empty()).then_some((*behavior, new))
+        };
+        Self(self.0.iter().filter_map(added).collect())
     }
 
-    /// Adds the options of some commands of `other`, and not which of them have unread packages.
+    /// Adds the behavior of some commands of `other`, and not which of them install unknown packages.
     pub fn extend_with_options(&mut self, other: &Self, is_copied: impl Fn(u32) -> bool) {
-        let mut other = Self { with_unread_packages: Vec::new(), ..other.clone() };
-        for (list, new) in self.lists_mut().into_iter().zip(other.lists_mut()) {
-            list.extend(new.iter().copied().filter(|number| is_copied(*number)));
+        for (behavior, commands) in other.0.iter().filter(|(own, _)| **own != InstallerBehavior::InstallsUnknown) {
+            for command in commands.iter().copied().filter(|command| is_copied(*command)) {
+                self.insert(*behavior, command);
+            }
         }
     }
 }

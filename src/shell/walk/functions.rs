@@ -4,11 +4,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::build::{StandardInput, Word};
+use crate::build::{StandardInput, Word, is_shell};
 use crate::dockerfile::{ExpandedText, MappedText};
 use crate::model::cause::Cause;
 use crate::shell::lexer::ShellToken;
-use crate::shell::scripts::{is_shell, unquote};
+use crate::shell::scripts::unquote;
 use crate::shell::walk::command_status::Tristate;
 use crate::shell::walk::script_paths::is_folder_variable;
 use crate::shell::walk::state::{

@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::build::{Command, StandardInput, Word};
+use crate::build::{Command, StandardInput, Word, is_shell};
 use crate::dockerfile::{Dialect, ExpandedText, MappedText, expand_variables};
-use crate::shell::scripts::{is_shell, split_assignment, substitution_range};
+use crate::shell::scripts::{split_assignment, substitution_range};
 use crate::shell::walk::redirections::Redirections;
 use crate::shell::walk::script_paths::SCRIPT_FILE_VARIABLE;
 use crate::shell::walk::state::{MAX_DEPTH, ShellWalker};
