@@ -374,12 +374,57 @@ fn the_release_workflow_builds_every_archive_with_pinned_actions_and_few_rights(
     assert!(script.contains("/.github/workflows/release.yml") && script.contains("@refs/tags/v$version"));
 }
 
+/// A script of the workflow.
+fn script(job: &str, name: &str) -> String {
+    let steps = own_yaml(".github/workflows/release.yml")["jobs"][job]["steps"].clone();
+    let found =
+        steps.as_array().expect("steps").iter().find(|step| step["name"] == name).map(|step| step["run"].clone());
+    found.unwrap_or_else(|| panic!("{job} has no step {name}")).as_str().expect("a script").to_owned()
+}
+
+#[test]
+fn the_checksums_of_a_release_cover_all_its_files() {
+    let script = script("publish", "Write the checksums, the Homebrew formula and the winget manifest");
+    let copy = Copy::new();
+    for folder in ["src", "dist"] {
+        fs::create_dir(copy.path(folder)).expect(folder);
+    }
+    fs::write(copy.path("src/main.rs"), "fn main() {}\n").expect("a source");
+    let done = Command::new(copy.path("packaging/source-digest")).output().expect("bash");
+    fs::write(copy.path("dist/source-digest.txt"), &done.stdout).expect("a digest");
+    for target in TARGETS {
+        fs::write(copy.path("dist").join(archive(target)), target).expect(target);
+    }
+    let run = || {
+        let mut command = Command::new("bash");
+        let done = command.args(["-euo", "pipefail", "-c", &script]).current_dir(copy.path("")).output();
+        done.expect("bash")
+    };
+    let done = run();
+    assert_eq!(code(&done), 0, "{}", err(&done));
+    let check = Command::new("sha256sum").args(["--check", "SHA256SUMS"]).current_dir(copy.path("dist")).output();
+    let check = check.expect("sha256sum");
+    assert_eq!(code(&check), 0, "{}", err(&check));
+    let mut sound: Vec<String> = out(&check).lines().map(|line| line.trim_end_matches(": OK").to_owned()).collect();
+    sound.push("SHA256SUMS".to_owned());
+    sound.sort();
+    let files = fs::read_dir(copy.path("dist")).expect("a folder");
+    let mut files: Vec<String> =
+        files.map(|file| file.expect("one").file_name().into_string().expect("UTF-8")).collect();
+    files.sort();
+    assert_eq!(sound, files);
+    for name in ["install.sh", "imagelint.rb", "imagelint.imagelint.installer.yaml", "source-digest.txt"] {
+        assert!(files.iter().any(|file| file == name), "{name}: {files:?}");
+    }
+    // A program of another source is not released.
+    fs::write(copy.path("src/main.rs"), "fn main() { }\n").expect("a source");
+    assert_ne!(code(&run()), 0);
+}
+
 /// What the workflow refuses to release.
 #[test]
 fn a_tag_of_another_version_or_repository_is_not_released() {
-    let workflow = own_yaml(".github/workflows/release.yml");
-    let steps = workflow["jobs"]["check"]["steps"].as_array().expect("steps").clone();
-    let script = steps.iter().find_map(|step| step["run"].as_str()).expect("a script").to_owned();
+    let script = script("check", "All places have one version and one address");
     let (server, slug) =
         REPOSITORY.rsplit_once("/imagelint").map_or(("", ""), |(start, _)| start.rsplit_once('/').expect("an owner"));
     let slug = format!("{slug}/imagelint");
