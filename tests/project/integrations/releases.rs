@@ -97,6 +97,8 @@ fn every_place_has_the_version_and_the_addresses_of_the_manifest() {
         ("docs/src/how-to/ci.md", format!("rev: v{VERSION}")),
         ("docs/src/tutorial/pull-request.md", format!("{slug}@v{VERSION}")),
         ("README.md", format!("ghcr.io/{slug}:{VERSION}")),
+        ("docs/src/how-to/install.md", format!("imagelint_{VERSION}_amd64.deb")),
+        ("docs/src/how-to/install.md", format!("release.yml@refs/tags/v{VERSION}")),
     ] {
         let copy = Copy::new();
         copy.replace(file, &old, &old.replace(VERSION, "7.7.7"));
@@ -111,6 +113,7 @@ fn every_place_has_the_version_and_the_addresses_of_the_manifest() {
         ("docs/src/how-to/install.md", format!("ghcr.io/{owner}/"), "ghcr.io/somebody/".to_owned()),
         ("docs/book.toml", "site-url = \"/".to_owned(), "site-url = \"/other/".to_owned()),
         ("README.md", " <!-- unreleased -->".to_owned(), String::new()),
+        ("docs/src/how-to/install.md", " <!-- unreleased -->".to_owned(), String::new()),
     ] {
         let copy = Copy::new();
         copy.replace(file, &old, &new);
@@ -128,7 +131,10 @@ fn one_command_sets_the_version_everywhere() {
     assert_eq!((code(&done), out(&done)), (0, "27.8.9\n".to_owned()), "{}", err(&done));
     let changelog = copy.read("CHANGELOG.md");
     assert!(changelog.contains("\n## 27.8.9 (2027-01-31)\n") && !changelog.contains("Unreleased"), "{changelog}");
-    assert!(!copy.read("README.md").contains("not released yet"));
+    for file in COPIED.into_iter().filter(|file| file.ends_with(".md")) {
+        let text = copy.read(file);
+        assert!(!text.contains("released yet") && !text.contains(&format!("v{VERSION}")), "{file}");
+    }
     // Cargo accepts what was written, with its lock file.
     let manifest: toml::Table = copy.read("Cargo.toml").parse().expect("TOML");
     assert_eq!(manifest["package"]["version"].as_str(), Some("27.8.9"));
