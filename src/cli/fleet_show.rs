@@ -15,7 +15,7 @@ use crate::text::source::Sources;
 
 /// Loads the fleet that the arguments select.
 fn load_selected_fleet(options: &FleetFileArgs, knowledge: Knowledge) -> Result<Fleet, CommandError> {
-    let named = options.file.clone().or_else(fleet_file::fleet_file_from_environment);
+    let named = options.path().or_else(fleet_file::fleet_file_from_environment);
     fleet_file::load_fleet_file(named, None, knowledge, &mut Sources::default())
 }
 

@@ -33,6 +33,7 @@ impl EngineKind {
 
 /// An image in a container engine.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(unix), expect(dead_code, reason = "only Unix has the sockets that these limits are for"))]
 pub(crate) struct EngineImage {
     socket: PathBuf,
     image: String,
@@ -178,5 +179,5 @@ fn connect(engine: &EngineImage, request: &[u8]) -> Result<Box<dyn Read + Send>,
 
 #[cfg(not(unix))]
 fn connect(engine: &EngineImage, _: &[u8]) -> Result<Box<dyn Read + Send>, PullProblem> {
-    Err(engine.fail("engine sockets are supported only on Unix".into()))
+    Err(engine.engine_problem("engine sockets are supported only on Unix".into()))
 }

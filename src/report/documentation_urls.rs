@@ -2,10 +2,8 @@
 
 use crate::rules::RuleBook;
 
-/// Base URL of the published documentation; every link to a page begins with it.
-///
-/// The documentation is not published yet: `.example` is reserved, so the address has no owner.
-pub const DOCS_URL: &str = "https://imagelint.example";
+/// Base URL of the published documentation, which is `homepage` in `Cargo.toml`; every link to a page begins with it.
+pub const DOCS_URL: &str = env!("CARGO_PKG_HOMEPAGE");
 
 /// Returns the URL of a rule's page; `None` for a rule that is not built in.
 pub fn rule_page_url(rule: &str) -> Option<String> {

@@ -334,6 +334,27 @@ fn unsaved_requirements_file_is_checked_with_its_dockerfile() {
 }
 
 #[test]
+fn hover_shows_each_fact_once() {
+    let repository = TestRepository::new();
+    let capabilities = json!({ "textDocument": { "hover": { "contentFormat": ["plaintext"] } } });
+    let mut editor = Editor::ready(&repository, &capabilities);
+    // Each of the stages has the variables of its base image, which is read from one place.
+    let text = "FROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS one\nRUN pip install torch==2.4.0\nFROM one AS two\nRUN pip install vllm\nFROM two\n";
+    editor.open("Dockerfile", text);
+    let from = editor.at("Dockerfile", 0, 20);
+    let hover = editor.ask("textDocument/hover", &from);
+    let text = hover["contents"]["value"].as_str().expect("a text");
+    let facts: Vec<&str> =
+        text.split("Detected here:").nth(1).expect("facts").lines().filter(|line| !line.is_empty()).collect();
+    assert!(facts.iter().any(|fact| fact.starts_with("- NVIDIA_REQUIRE_CUDA=")), "{text}");
+    let mut once = facts.clone();
+    once.sort_unstable();
+    once.dedup();
+    assert_eq!(once.len(), facts.len(), "{text}");
+    editor.end();
+}
+
+#[test]
 fn hover_shows_the_verdict_of_each_pool_and_its_reason() {
     let repository = TestRepository::new();
     let capabilities = json!({ "textDocument": { "hover": { "contentFormat": ["markdown", "plaintext"] } } });

@@ -55,6 +55,16 @@ pub(crate) struct FleetFileArgs {
     /// up to the repository root.
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+    /// Read the fleet from FILE, as in other commands
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    pub(crate) fleet: Option<PathBuf>,
+}
+
+impl FleetFileArgs {
+    /// Returns the file, given in either way.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        self.file.clone().or_else(|| self.fleet.clone())
+    }
 }
 
 /// Arguments of `fleet check`.

@@ -1,5 +1,7 @@
 //! Hover text: the pools on which the image starts, and what was detected at the position.
 
+use std::collections::BTreeSet;
+
 use crate::dockerfile::{Dockerfile, InstructionKind};
 use crate::report::escape::{escape_one_line, shorten};
 use crate::report::kinds::{FactState, VerdictKind};
@@ -148,7 +150,9 @@ fn describe_facts(facts: &[(&Fact, Span)]) -> Vec<String> {
             lines.push(format!("{name}={value}"));
         }
     }
-    lines.dedup();
+    // Several stages, or several facts of one variable, are read from the same place.
+    let mut seen = BTreeSet::new();
+    lines.retain(|line| seen.insert(line.clone()));
     lines
 }
 

@@ -48,6 +48,21 @@ fn import(name: &str, text: &str) -> (i32, String, String) {
 }
 
 #[test]
+fn a_fleet_file_is_given_by_its_place_or_by_the_option_of_other_commands() {
+    let repository = imported();
+    let text = std::fs::read_to_string(repository.path("fleet.toml")).expect("fleet");
+    repository.file("other.toml", &text.replace("train-", "other-"));
+    for command in ["check", "show"] {
+        let given = repository.run(&["fleet", command, "other.toml"]);
+        let optional = repository.run(&["fleet", command, "--fleet", "other.toml"]);
+        assert_eq!((code(&optional), out(&optional)), (code(&given), out(&given)), "{}", err(&optional));
+        assert!(out(&optional).contains("other-a100") && !out(&optional).contains("train-a100"), "{}", out(&optional));
+        let both = repository.run(&["fleet", command, "other.toml", "--fleet", "fleet.toml"]);
+        assert_eq!(code(&both), 2, "{}", out(&both));
+    }
+}
+
+#[test]
 fn equal_nodes_form_one_pool_and_different_nodes_do_not() {
     let repository = imported();
     let text = std::fs::read_to_string(repository.path("fleet.toml")).expect("fleet");

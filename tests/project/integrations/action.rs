@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::integrations::release::Release;
 use crate::integrations::runner::{Context, Done, Runner};
 use crate::integrations::test_repository::TestRepository;
 use crate::integrations::{REFUSED, own_yaml};
@@ -22,10 +23,15 @@ case "$*" in *--paginate*) cat "$HOME/comments" 2>/dev/null || true ;; esac
 const CARGO: &str = "#!/bin/bash\necho \"cargo $*\" >>\"$HOME/build.log\"\n";
 const RUSTUP: &str = "#!/bin/bash\necho \"rustup $*\" >>\"$HOME/build.log\"\n";
 
+/// A `curl` that reaches nothing.
+const CURL: &str = "#!/bin/bash\nexit 6\n";
+
 struct Job {
     repository: TestRepository,
     temporary: TempDir,
     context: Context,
+    environment: Context,
+    failing: Vec<&'static str>,
 }
 
 impl Job {
@@ -35,8 +41,10 @@ impl Job {
             repository: TestRepository::new(),
             temporary: tempfile::tempdir().expect("a folder"),
             context: Context::new(),
+            environment: Context::new(),
+            failing: vec![],
         };
-        for (name, text) in [("gh", GH), ("cargo", CARGO), ("rustup", RUSTUP)] {
+        for (name, text) in [("gh", GH), ("cargo", CARGO), ("rustup", RUSTUP), ("curl", CURL)] {
             job.program(name, text);
         }
         job.with("inputs.program", imagelint_program().to_str().expect("UTF-8"))
@@ -68,7 +76,8 @@ impl Job {
 
     fn run_from(&self, action: &Path) -> Done {
         let (workspace, temporary) = (self.repository.path(""), self.temporary.path());
-        let runner = Runner { workspace: &workspace, temporary, action, programs: temporary };
+        let (environment, failing) = (&self.environment, self.failing.as_slice());
+        let runner = Runner { workspace: &workspace, temporary, action, programs: temporary, environment, failing };
         runner.run(&own_yaml("action.yml"), self.context.clone())
     }
 
@@ -114,7 +123,7 @@ fn findings_fail_the_job_after_the_sarif_upload() {
     assert!(done.failed, "{}", done.text);
     assert_eq!(
         (output(&done, "exit-code"), done.ran),
-        ("1".to_owned(), ["check", "", "end"].map(str::to_owned).to_vec())
+        ("1".to_owned(), ["check", "upload", "end"].map(str::to_owned).to_vec())
     );
     let (upload, with) = &done.used[0];
     assert!(upload.starts_with("github/codeql-action/upload-sarif@"), "{upload}");
@@ -300,57 +309,184 @@ fn untrusted_inputs_are_never_executed() {
     assert!(job.run().failed, "paths are never flags");
 }
 
-#[test]
-fn without_a_program_the_revision_of_the_action_is_built_and_kept() {
-    let action = tempfile::tempdir().expect("a folder");
-    let file = |name: &str, text: &str| {
-        let path: PathBuf = action.path().join(name);
+/// A checkout of the action, with a small source.
+struct Checkout(TempDir);
+
+impl Checkout {
+    fn new() -> Self {
+        let checkout = Self(tempfile::tempdir().expect("a folder"));
+        for name in ["install.sh", "packaging/source-digest"] {
+            checkout.file(name, &crate::integrations::own(name));
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(checkout.0.path().join(name), mode).expect(name);
+        }
+        checkout.file("Cargo.toml", "rust-version = \"1.95\"\n");
+        for name in ["Cargo.lock", "src/main.rs", "rules/a.md"] {
+            checkout.file(name, name);
+        }
+        checkout
+    }
+
+    fn file(&self, name: &str, text: &str) {
+        let path: PathBuf = self.0.path().join(name);
         fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
         fs::write(path, text).expect(name);
-    };
-    file("Cargo.toml", "rust-version = \"1.95\"\n");
-    for name in ["Cargo.lock", "src/main.rs", "rules/a.md"] {
-        file(name, name);
     }
+
+    /// What a release of this source publishes.
+    fn digest(&self) -> String {
+        let done =
+            std::process::Command::new(self.0.path().join("packaging/source-digest")).output().expect("a script");
+        String::from_utf8(done.stdout).expect("UTF-8").trim_end().to_owned()
+    }
+}
+
+/// A job without an installed program; its `cargo` builds one that finds something.
+fn without_program() -> Job {
     let job = Job::new().with("inputs.program", "").with("runner.os", "Linux").with("runner.arch", "X64");
-    let job = job.with("runner.temp", "/somewhere");
-    let built = |job: &Job| {
-        let done = job.run_from(action.path());
-        (done.used[0].1["key"].clone(), job.left("build.log"), done.failed)
-    };
-    let (key, log, failed) = built(&job);
-    assert!(key.starts_with("imagelint-Linux-X64-") && key.len() == 20 + 64, "{key}");
+    job.program(
+        "cargo",
+        "#!/bin/bash\necho \"cargo $*\" >>\"$HOME/build.log\"\nmkdir -p \"$RUNNER_TEMP/imagelint-program/bin\"\n\
+         program=$RUNNER_TEMP/imagelint-program/bin/imagelint\nprintf '#!/bin/bash\\nexit 1\\n' >\"$program\"\nchmod +x \"$program\"\n",
+    );
+    job.with("runner.temp", "/elsewhere")
+}
+
+#[test]
+fn without_a_download_the_revision_of_the_action_is_built_and_kept() {
+    let checkout = Checkout::new();
+    let action = checkout.0.path();
+    let job = without_program();
+    let done = job.run_from(action);
     let root = job.temporary.path().join("imagelint-program");
     let expected = format!(
         "rustup toolchain install 1.95 --profile minimal --no-self-update\ncargo +1.95 install --locked --path . --root {}\n",
         root.display()
     );
-    assert_eq!((log, failed), (expected, true), "the cargo of this test builds nothing");
-    assert_eq!(built(&job).0, key, "the same source");
-    file("rules/a.md", "changed");
-    assert_ne!(built(&job).0, key, "another one");
-
+    assert_eq!(job.left("build.log"), expected, "{}", done.text);
+    assert!(done.text.contains("::warning title=imagelint::the program could not be downloaded"), "{}", done.text);
     // A check with findings ends the job; the build is in the cache by then.
-    job.program(
-        "cargo",
-        "#!/bin/bash\nmkdir -p \"$RUNNER_TEMP/imagelint-program/bin\"\nprogram=$RUNNER_TEMP/imagelint-program/bin/imagelint\n\
-         printf '#!/bin/bash\\nexit 1\\n' >\"$program\"\nchmod +x \"$program\"\n",
-    );
-    let job = job.with("runner.temp", "/elsewhere");
-    let done = job.run_from(action.path());
     assert!(done.failed, "{}", done.text);
-    assert_eq!(done.ran, ["source", "kept", "build", "", "check", "end"]);
+    assert_eq!(done.ran, ["source", "kept", "made", "", "check", "end"]);
     let [(restore, from), (save, to)] = done.used.as_slice() else { panic!("{:?}", done.used) };
     assert!(
         restore.starts_with("actions/cache/restore@") && save.starts_with("actions/cache/save@"),
         "{restore} {save}"
     );
     assert_eq!(from, to, "the same place under the same key");
+    let key = from["key"].clone();
+    assert!(key.starts_with("imagelint-Linux-X64-") && key.len() == 20 + 64, "{key}");
+    assert_eq!(job.run_from(action).used[0].1["key"], key, "the same source");
+    checkout.file("rules/a.md", "changed");
+    assert_ne!(job.run_from(action).used[0].1["key"], key, "another one");
 
-    let job = job.with("steps.kept.outputs.cache-hit", "true");
-    fs::write(job.temporary.path().join("build.log"), "").expect("no calls");
-    assert_eq!(built(&job).1, "");
-    assert_eq!(job.run_from(action.path()).used.len(), 1, "nothing new to save");
+    // A cache that cannot be written changes nothing.
+    let mut job = without_program();
+    job.failing = vec!["actions/cache/save@"];
+    let done = job.run_from(action);
+    assert_eq!((output(&done, "exit-code"), done.ran.len()), ("1".to_owned(), 6), "{}", done.text);
+
+    // A build that fails is not kept, and nothing is checked.
+    job.program("cargo", "#!/bin/bash\nexit 101\n");
+    let done = job.run_from(action);
+    assert!(done.failed && done.ran == ["source", "kept", "made"], "{:?} {}", done.ran, done.text);
+
+    let job = without_program().with("steps.kept.outputs.cache-hit", "true");
+    let done = job.run_from(action);
+    assert_eq!((job.left("build.log"), done.used.len()), (String::new(), 1), "nothing to make or to save");
+}
+
+#[test]
+fn the_program_of_the_same_source_is_downloaded_and_verified() {
+    let checkout = Checkout::new();
+    let action = checkout.0.path();
+    let release = Release::new(&checkout.digest());
+    let job = |token: &str| {
+        let mut job = without_program().with("inputs.token", token);
+        fs::remove_file(job.temporary.path().join("curl")).expect("the real one is used");
+        job.environment.insert("IMAGELINT_DOWNLOAD_URL".to_owned(), release.address().to_owned());
+        job
+    };
+    let one = job("");
+    let done = one.run_from(action);
+    assert_eq!(one.left("build.log"), "", "nothing is built: {}", done.text);
+    assert!(done.text.contains("ran: check --fail-on=error"), "the stand-in of the release runs: {}", done.text);
+    assert_eq!(done.ran, ["source", "kept", "made", "", "check", "end"]);
+    assert!(done.used[1].0.starts_with("actions/cache/save@"), "{:?}", done.used);
+    assert!(!done.text.contains("::warning"), "{}", done.text);
+
+    // With the token of the job, the attestation counts.
+    let one = job("secret");
+    one.run_from(action);
+    assert!(one.left("gh.log").starts_with("attestation verify "), "{}", one.left("gh.log"));
+    assert_eq!(one.left("build.log"), "");
+    let one = job("secret");
+    one.program("gh", "#!/bin/bash\nexit 1\n");
+    let done = one.run_from(action);
+    assert!(one.left("build.log").contains("cargo +1.95 install"), "{}", done.text);
+    assert!(done.text.contains("::warning title=imagelint::") && !done.text.contains("ran: check"), "{}", done.text);
+
+    // Another source than that of the release: no download, and no alarm.
+    checkout.file("src/main.rs", "changed");
+    let one = job("");
+    let done = one.run_from(action);
+    assert!(one.left("build.log").contains("cargo +1.95 install"), "{}", done.text);
+    assert!(done.text.contains("::notice title=imagelint::no program of this revision"), "{}", done.text);
+    assert!(!done.text.contains("::warning"), "{}", done.text);
+
+    // A damaged archive.
+    checkout.file("src/main.rs", "src/main.rs");
+    let name = format!("imagelint-{}-unknown-linux-musl.tar.gz", std::env::consts::ARCH);
+    fs::write(release.path(&name), "damaged").expect("an archive");
+    let one = job("");
+    let done = one.run_from(action);
+    assert!(one.left("build.log").contains("cargo +1.95 install"), "{}", done.text);
+    assert!(done.text.contains("is damaged") && done.text.contains("::warning title=imagelint::"), "{}", done.text);
+}
+
+#[test]
+fn fixes_are_in_the_comment_unless_switched_off() {
+    let job = || {
+        let job = Job::new().pull_request("false");
+        job.repository.file(
+            "Dockerfile",
+            "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=\"cuda>=99.0\"\n",
+        );
+        job
+    };
+    let with = job();
+    let done = with.run();
+    let body = with.left("body.md");
+    assert!(body.contains("  - fix ("), "{body}{}", done.text);
+    assert!(with.left("summary.md").contains("  - fix ("), "{}", with.left("summary.md"));
+    let without = job().with("inputs.fixes", "false");
+    without.run();
+    let body = without.left("body.md");
+    assert!(body.contains("container-refused") && !body.contains("  - fix ("), "{body}");
+    // Given as an argument too, it is still given once.
+    let twice = job().with("inputs.arguments", "--show-fixes");
+    let done = twice.run();
+    assert_eq!(output(&done, "exit-code"), "1", "{}", done.text);
+}
+
+#[test]
+fn without_code_scanning_the_job_goes_on() {
+    let mut job = Job::new().pull_request("false");
+    job.failing = vec!["github/codeql-action/upload-sarif@"];
+    let done = job.run();
+    assert!(!done.failed, "{}", done.text);
+    assert!(done.text.contains("::notice title=imagelint::code scanning did not accept the findings"), "{}", done.text);
+    assert!(
+        job.left("summary.md").contains("> code scanning did not accept the findings"),
+        "{}",
+        job.left("summary.md")
+    );
+    assert!(job.left("body.md").contains("| `Dockerfile` |"), "the comment is written");
+    job.repository.file("Dockerfile", REFUSED);
+    assert!(job.run().failed, "findings still count");
+
+    let job = Job::new();
+    assert!(!job.run().text.contains("code scanning"), "nothing is said of an upload that succeeds");
 }
 
 #[test]

@@ -5,8 +5,11 @@ use crate::support::test_repository;
 mod action;
 mod commands;
 mod dependencies;
+mod install_script;
 mod pipelines;
 mod readme;
+mod release;
+mod releases;
 mod runner;
 
 use std::fs;

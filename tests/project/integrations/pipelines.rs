@@ -7,7 +7,8 @@ use std::process::{Command, Output};
 use regex::bytes::{Regex, RegexBuilder};
 use serde_json::Value;
 
-use crate::integrations::test_repository::{TestRepository, code, out};
+use crate::integrations::release::Release;
+use crate::integrations::test_repository::{TestRepository, code, err, out};
 use crate::integrations::{REFUSED, own, own_yaml};
 use crate::support::program::imagelint_program;
 
@@ -119,10 +120,15 @@ fn the_hook_takes_lists_of_packages_and_no_other_text() {
 
 #[test]
 fn hooks_run_existing_commands() {
-    for id in ["imagelint", "imagelint-all"] {
+    for (id, program, language) in [
+        ("imagelint", "imagelint", "python"),
+        ("imagelint-all", "imagelint", "python"),
+        ("imagelint-source", ".pre-commit-run", "script"),
+        ("imagelint-source-all", ".pre-commit-run", "script"),
+    ] {
         let hook = hook(id);
         let entry: Vec<&str> = hook["entry"].as_str().expect("an entry").split(' ').collect();
-        assert_eq!((entry[0], &hook["language"]), (".pre-commit-run", &Value::from("script")));
+        assert_eq!((entry[0], &hook["language"]), (program, &Value::from(language)));
         let place = TestRepository::new();
         place.file("requirements.txt", "torch==2.4.0\n");
         let files: &[&str] =
@@ -138,6 +144,28 @@ fn hooks_run_existing_commands() {
         place.file("fleet.toml", "[[pool]\n");
         assert_eq!(run(&place), 2, "{id}");
     }
+}
+
+#[test]
+fn hooks_from_the_wheel_and_from_source_differ_in_nothing_else() {
+    for (wheel, source) in [("imagelint", "imagelint-source"), ("imagelint-all", "imagelint-source-all")] {
+        let (mut wheel, mut source) = (hook(wheel), hook(source));
+        for hook in [&mut wheel, &mut source] {
+            let fields = hook.as_object_mut().expect("fields");
+            for field in ["id", "name", "language", "entry"] {
+                assert!(fields.remove(field).is_some(), "{field}");
+            }
+        }
+        assert_eq!(wheel, source);
+    }
+    // pre-commit runs `pip install .`: this package installs the wheel of the same version, and builds nothing.
+    let package: toml::Table = own("pyproject.toml").parse().expect("TOML");
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(package["project"]["dependencies"].as_array().expect("a list").len(), 1);
+    assert_eq!(package["project"]["dependencies"][0].as_str(), Some(format!("imagelint=={version}").as_str()));
+    assert!(!own("pyproject.toml").contains("maturin"));
+    let wheel: toml::Table = own("python/pyproject.toml").parse().expect("TOML");
+    assert_eq!(wheel["project"]["name"].as_str(), Some("imagelint"));
 }
 
 /// A line of bash in a folder, with the built program in front of all others.
@@ -241,17 +269,32 @@ fn hooks_are_built_once_with_the_toolchain_and_the_lock_file_of_the_repository()
     assert_eq!(log(), format!("{toolchain}cargo +{rust} {install}"));
 }
 
+/// The GitLab example in a repository, with the lines of its job.
+fn gitlab_job() -> (Value, String) {
+    let job = own_yaml("examples/ci/gitlab.yml")["imagelint"].clone();
+    let mut lines = String::new();
+    for (name, value) in job["variables"].as_object().expect("variables") {
+        lines += &format!("export {name}='{}'\n", value.as_str().expect("a text"));
+    }
+    for part in ["before_script", "script"] {
+        for line in job[part].as_array().expect("lines") {
+            lines += line.as_str().expect("a line");
+            lines += "\n";
+        }
+    }
+    (job, lines)
+}
+
 #[test]
 fn gitlab_example_writes_its_declared_reports() {
-    let job = own_yaml("examples/ci/gitlab.yml")["imagelint"].clone();
+    let (job, lines) = gitlab_job();
     let place = TestRepository::new();
     place.file("Dockerfile", REFUSED);
     // What the cache keeps of an earlier run.
     fs::create_dir_all(place.path(".imagelint/bin")).expect("a folder");
     let program = imagelint_program();
     std::os::unix::fs::symlink(program, place.path(".imagelint/bin/imagelint")).expect("a link");
-    let lines: Vec<&str> = job["script"].as_array().expect("lines").iter().filter_map(Value::as_str).collect();
-    let done = bash(&lines.join("\n"), &place.path(""));
+    let done = bash(&lines, &place.path(""));
     assert_eq!(code(&done), 1, "{done:?}");
     assert!(out(&done).contains("error[container-refused]"), "the log is for people");
     let artifacts = &job["artifacts"];
@@ -259,12 +302,56 @@ fn gitlab_example_writes_its_declared_reports() {
     let quality: Value = serde_json::from_str(&read(&artifacts["reports"]["codequality"])).expect("JSON");
     assert_eq!(quality[0]["check_name"], "container-refused");
     assert!(read(&artifacts["reports"]["junit"]).contains("<testsuites"));
-    assert!(read(&artifacts["paths"][0]).contains("| `Dockerfile` |"));
+    let matrix = read(&artifacts["paths"][0]);
+    assert!(matrix.contains("| `Dockerfile` |") && matrix.contains("  - fix ("), "{matrix}");
     assert_eq!(artifacts["when"], "always", "a job that fails leaves its reports too");
-    assert_eq!(job["cache"]["when"], "always", "a job that fails keeps its build");
+    assert_eq!(job["cache"]["when"], "always", "a job that fails keeps its program");
+    assert_eq!(job["cache"]["paths"][0], ".imagelint/");
     let image = job["image"].as_str().expect("an image");
     assert!(image.starts_with(&format!("rust:{}-", rust_version())), "{image}");
-    assert!(lines[0].contains("cargo install --locked") && lines[0].contains("--rev"), "{}", lines[0]);
+}
+
+#[test]
+fn gitlab_example_downloads_the_program_or_builds_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (_, lines) = gitlab_job();
+    // The first address is that of the script itself; the script takes the rest from the served release.
+    let release = Release::new("");
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("install.sh"), release.path("install.sh")).expect("a script");
+    let version = env!("CARGO_PKG_VERSION");
+    let run = |sound: bool| {
+        let place = TestRepository::new();
+        let tool = |name: &str, text: &str| {
+            place.file(&format!("tools/{name}"), text);
+            let path = place.path(&format!("tools/{name}"));
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect(name);
+        };
+        let real = String::from_utf8(Command::new("which").arg("curl").output().expect("which").stdout).expect("UTF-8");
+        let address = format!("{}/releases/download/v{version}", env!("CARGO_PKG_REPOSITORY"));
+        tool("curl", &format!("#!/bin/bash\nexec {} \"${{@/#'{address}'/'{}'}}\"\n", real.trim(), release.address()));
+        tool(
+            "cargo",
+            "#!/bin/bash\necho \"$*\" >cargo.log\nmkdir -p .imagelint/bin\nprintf '#!/bin/sh\\necho built\\n' >.imagelint/bin/imagelint\nchmod +x .imagelint/bin/imagelint\n",
+        );
+        let name = format!("imagelint-{}-unknown-linux-musl.tar.gz", std::env::consts::ARCH);
+        let archive = fs::read(release.path(&name)).expect("an archive");
+        if !sound {
+            fs::write(release.path(&name), "damaged").expect("an archive");
+        }
+        // Neither cosign nor gh has a signature of a stand-in.
+        let path = format!("export PATH='{}':/usr/bin:/bin; unset GH_TOKEN\n", place.path("tools").display());
+        let done = bash(&format!("{path}{lines}"), &place.path(""));
+        fs::write(release.path(&name), archive).expect("an archive");
+        (done, fs::read_to_string(place.path("cargo.log")).ok())
+    };
+    let (done, built) = run(true);
+    assert_eq!((code(&done), built), (1, None), "{done:?}");
+    assert!(out(&done).contains("ran: check --fleet fleet.toml"), "{done:?}");
+    let (done, built) = run(false);
+    let repository = env!("CARGO_PKG_REPOSITORY");
+    let expected = format!("install --locked --root .imagelint --git {repository} --tag v{version} imagelint\n");
+    assert_eq!((code(&done), built), (0, Some(expected)), "{done:?}");
+    assert!(out(&done).contains("built") && err(&done).contains("is damaged"), "{done:?}");
 }
 
 #[test]
@@ -287,9 +374,8 @@ fn the_pre_commit_example_needs_nothing_but_this_repository() {
     let repositories = settings["repos"].as_array().expect("repositories");
     assert!(!repositories.is_empty());
     for repository in repositories {
-        // What is in no index cannot be named by version; a repository has what it has.
-        assert!(repository["repo"].as_str().is_some_and(|repo| repo.ends_with("/imagelint")), "{repository}");
-        assert!(repository["rev"].is_string(), "{repository}");
+        assert_eq!(repository["repo"], env!("CARGO_PKG_REPOSITORY"));
+        assert_eq!(repository["rev"], concat!("v", env!("CARGO_PKG_VERSION")));
         for used in repository["hooks"].as_array().expect("hooks") {
             let id = used["id"].as_str().expect("a name");
             let entry = hook(id)["entry"].as_str().expect("an entry").to_owned();
@@ -317,7 +403,7 @@ fn our_own_dockerfile_passes() {
         assert_eq!(check(&own, persona), (0, String::new()), "{persona}");
     }
     for (was, is) in [
-        ("FROM scratch", "FROM nvidia/cuda:latest"),
+        ("FROM scratch\nCOPY --from=ci", "FROM nvidia/cuda:latest\nCOPY --from=ci"),
         ("ENV PATH=/usr/bin", "ENV PATH=/usr/bin NVIDIA_REQUIRE_CUDA=cuda>=99"),
         ("ENTRYPOINT", "ENTRYPONT"),
     ] {

@@ -1,5 +1,5 @@
 //! A runner for composite actions, as far as `action.yml` goes: expressions that are paths, comparisons and `&&`; steps
-//! that run bash; steps of other actions are written down.
+//! that run bash; steps of other actions are written down, and fail if a test says so.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,6 +35,10 @@ pub(crate) struct Runner<'a> {
     pub(crate) action: &'a Path,
     /// Programs in front of those of the system.
     pub(crate) programs: &'a Path,
+    /// What the workflow sets in `env`.
+    pub(crate) environment: &'a Context,
+    /// Beginnings of the names of other actions that fail.
+    pub(crate) failing: &'a [&'a str],
 }
 
 impl Runner<'_> {
@@ -53,16 +57,21 @@ impl Runner<'_> {
             }
             let id = step["id"].as_str().unwrap_or_default();
             done.ran.push(id.to_owned());
-            if let Some(other) = step["uses"].as_str() {
+            let succeeded = if let Some(other) = step["uses"].as_str() {
                 done.used.push((other.to_owned(), values(&step["with"], &done.context)));
+                !self.failing.iter().any(|failing| other.starts_with(failing))
             } else {
-                self.step(step, id, &mut done);
-            }
+                self.step(step, id, &mut done)
+            };
+            let outcome = if succeeded { "success" } else { "failure" };
+            done.context.insert(format!("steps.{id}.outcome"), outcome.to_owned());
+            done.failed |= !succeeded && step["continue-on-error"] != true;
         }
         done
     }
 
-    fn step(&self, step: &Value, id: &str, done: &mut Done) {
+    /// Runs a script, and returns whether it succeeded.
+    fn step(&self, step: &Value, id: &str, done: &mut Done) -> bool {
         let (script, output) = (self.temporary.join("step.sh"), self.temporary.join("output"));
         fs::write(&script, step["run"].as_str().expect("a script")).expect("a script");
         fs::write(&output, "").expect("an empty file");
@@ -86,16 +95,17 @@ impl Runner<'_> {
             .env("GITHUB_ACTION_PATH", self.action)
             .env("GITHUB_OUTPUT", &output)
             .env("GITHUB_STEP_SUMMARY", self.temporary.join("summary.md"))
+            .envs(self.environment)
             .envs(values(&step["env"], &done.context))
             .output()
             .expect("bash");
-        done.failed |= !ran.status.success();
         done.text += &String::from_utf8_lossy(&ran.stdout);
         done.text += &String::from_utf8_lossy(&ran.stderr);
         for line in fs::read_to_string(&output).expect("outputs").lines() {
             let (name, value) = line.split_once('=').expect("name=value");
             done.context.insert(format!("steps.{id}.outputs.{name}"), value.to_owned());
         }
+        ran.status.success()
     }
 }
 

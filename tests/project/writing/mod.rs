@@ -171,10 +171,16 @@ fn the_other_files_are_plain() {
             measure.add(&format!("{path}:{line}"), &text);
         }
     };
-    for path in ["action.yml", ".pre-commit-hooks.yaml"] {
+    for path in ["action.yml", ".pre-commit-hooks.yaml", ".github/workflows/release.yml"] {
         add(path, other_files::yaml(&text(path)));
     }
-    for path in ["examples/ci/github.yml", "examples/ci/gitlab.yml", "examples/ci/pre-commit.yaml"] {
+    for path in [
+        "examples/ci/github.yml",
+        "examples/ci/gitlab.yml",
+        "examples/ci/pre-commit.yaml",
+        ".github/workflows/release.yml",
+        "install.sh",
+    ] {
         add(path, other_files::comments(&text(path)));
     }
     for path in files("examples", ".toml").iter().map(String::as_str).chain(["src/cli/fleet_init.toml"]) {
