@@ -53,14 +53,14 @@ struct Identifier {
 
 /// What can be selected of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum CandidateRelease {
+enum CandidateKind {
     Listed(ExactVersion),
     Installed(ExactVersion),
     /// A release that is not listed.
     Unlisted,
 }
 
-impl CandidateRelease {
+impl CandidateKind {
     /// Returns its version, if it is known.
     const fn version(&self) -> Option<&ExactVersion> {
         match self {
@@ -74,7 +74,7 @@ impl CandidateRelease {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Candidate {
     identifier: Identifier,
-    release: CandidateRelease,
+    release: CandidateKind,
 }
 
 /// What a candidate or the command requires of a package.
@@ -83,7 +83,7 @@ enum Requested {
     /// A version in a range.
     Range(VersionRange),
     /// Exactly one candidate: that of the package whose extra is selected.
-    Candidate(CandidateRelease),
+    Candidate(CandidateKind),
 }
 
 /// A requirement with the package that has it; `None` for the command.
@@ -268,7 +268,7 @@ impl<'a, C: Catalog> PipSearch<'a, C> {
         let information = || criterion.information.iter().chain(of_base.into_iter().flat_map(|base| &base.information));
         let constraints = self.request.constraints.iter().filter(|constraint| constraint.name == on.name);
         let mut ranges: Vec<&VersionRange> = constraints.map(|constraint| &constraint.range).collect();
-        let mut exact: Vec<&CandidateRelease> = Vec::new();
+        let mut exact: Vec<&CandidateKind> = Vec::new();
         for one in information() {
             match &one.requested {
                 Requested::Range(range) => ranges.push(range),
@@ -296,18 +296,18 @@ impl<'a, C: Catalog> PipSearch<'a, C> {
             Admitted::OnlyPrereleases if installed.is_some() && !self.is_upgraded(on) => Vec::new(),
             Admitted::OnlyPrereleases => return Err(Cause::OnlyPrereleases { package: on.name.to_string() }),
         };
-        let mut all: Vec<CandidateRelease> = listed.into_iter().map(CandidateRelease::Listed).collect();
+        let mut all: Vec<CandidateKind> = listed.into_iter().map(CandidateKind::Listed).collect();
         if admits_unlisted() {
-            all.push(CandidateRelease::Unlisted);
+            all.push(CandidateKind::Unlisted);
         }
         if let Some(installed) = installed {
             let is_same = |version: &ExactVersion| version.compare(installed).is_eq();
             all.retain(|release| !release.version().is_some_and(is_same));
             // An unlisted release may be newer.
             let is_newer = |version: &ExactVersion| version.compare(installed).is_gt();
-            let is_before = |release: &&CandidateRelease| release.version().is_none_or(is_newer);
+            let is_before = |release: &&CandidateKind| release.version().is_none_or(is_newer);
             let newer = if self.is_upgraded(on) { all.iter().take_while(is_before).count() } else { 0 };
-            all.insert(newer, CandidateRelease::Installed(installed.clone()));
+            all.insert(newer, CandidateKind::Installed(installed.clone()));
         }
         Ok(all.into_iter().map(candidate).filter(is_open).collect())
     }
@@ -537,9 +537,9 @@ impl<'a, C: Catalog> PipSearch<'a, C> {
         let mut selections: BTreeMap<PackageName, Selection> = BTreeMap::new();
         for pin in state.pins.iter().filter(|pin| connected.contains(&pin.identifier)) {
             let selection = match &pin.release {
-                CandidateRelease::Listed(version) => Selection::Release(version.clone()),
-                CandidateRelease::Installed(version) => Selection::Installed(version.clone()),
-                CandidateRelease::Unlisted => match &self.releases_of(&pin.identifier.name).others {
+                CandidateKind::Listed(version) => Selection::Release(version.clone()),
+                CandidateKind::Installed(version) => Selection::Installed(version.clone()),
+                CandidateKind::Unlisted => match &self.releases_of(&pin.identifier.name).others {
                     Some(cause) => Selection::Unknown(cause.clone()),
                     None => continue,
                 },

@@ -274,7 +274,7 @@ fn gitlab_job() -> (Value, String) {
     let job = own_yaml("examples/ci/gitlab.yml")["imagelint"].clone();
     let mut lines = String::new();
     for (name, value) in job["variables"].as_object().expect("variables") {
-        lines += &format!("export {name}='{}'\n", value.as_str().expect("a text"));
+        lines.extend(["export ", name, "='", value.as_str().expect("a text"), "'\n"]);
     }
     for part in ["before_script", "script"] {
         for line in job[part].as_array().expect("lines") {
