@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::build::{Command, Word, is_at_or_below_pattern};
+use crate::build::{Command, Word, is_at_or_below_pattern, is_versioned_program};
 use crate::dockerfile::VariableLookup;
 use crate::extract::changed_files::TransferredPath;
 use crate::extract::command_step::CommandStep;
@@ -27,6 +27,26 @@ pub(super) const DEACTIVATION: &str = "deactivate";
 
 /// The option that selects a Python.
 const PYTHON_OPTION: &str = "--python";
+
+/// Returns the value of `--python`, as written, if its text is unknown.
+fn unknown_python_option(words: &[Word]) -> Option<&str> {
+    let next = words.iter().skip(1).map(Some).chain([None]);
+    words.iter().zip(next).find_map(|(word, next)| match word.known() {
+        Some(PYTHON_OPTION | "-p") => next.filter(|next| next.known().is_none()).map(|next| next.raw.trim_matches('"')),
+        Some(_) => None,
+        None => Some(word.raw.trim_matches('"').strip_prefix(PYTHON_OPTION)?.strip_prefix('=')?.trim_matches('"')),
+    })
+}
+
+/// Whether a shell replaces a text by the path of the first Python on PATH: `$(which python3)`.
+fn is_python_on_path(text: &str) -> bool {
+    let inner = text.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
+    let inner = inner.or_else(|| text.strip_prefix('`')?.strip_suffix('`'));
+    match inner.map(|inner| inner.split_whitespace().collect::<Vec<_>>()).as_deref() {
+        Some(["which", program] | ["command", "-v", program]) => is_versioned_program(program, "python"),
+        _ => false,
+    }
+}
 
 /// The Python whose packages a command changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,8 +229,9 @@ impl VirtualEnvironments {
                 TargetPython::Other
             };
         }
-        if command.words.iter().any(|word| word.known().is_none() && word.raw.starts_with(PYTHON_OPTION)) {
-            return TargetPython::Other;
+        if let Some(python) = unknown_python_option(&command.words) {
+            let of_path = head.filter(|_| is_python_on_path(python));
+            return of_path.map_or(TargetPython::Other, |head| self.python_at(&format!("{head}/python")));
         }
         if let Some(arguments) = creation_arguments("uv", words) {
             return created_folder("uv", arguments, folder)
