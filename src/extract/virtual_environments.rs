@@ -237,7 +237,10 @@ impl VirtualEnvironments {
             return created_folder("uv", arguments, folder)
                 .map_or(TargetPython::Other, |created| self.environment_in(&created));
         }
-        if let Some(python) = option_value(words, &[PYTHON_OPTION, "-p"]) {
+        // A version only selects among the Pythons that uv would find.
+        let python = option_value(words, &[PYTHON_OPTION, "-p"]);
+        let is_version = |python: &&str| python.starts_with(|first: char| first.is_ascii_digit());
+        if let Some(python) = python.filter(|python| !is_version(python)) {
             return self.python_at(&absolute_path(folder, python));
         }
         if words.contains(&"--system") || value("UV_SYSTEM_PYTHON").is_some() {
@@ -245,7 +248,10 @@ impl VirtualEnvironments {
         }
         let active = value("VIRTUAL_ENV").or_else(|| self.entered.clone());
         if let Some(active) = active {
-            return self.environment_in(&active);
+            let version = python.and_then(parse_python_version);
+            let is_other = |own: &String| version.as_ref().is_some_and(|version| version != own);
+            let is_skipped = self.pythons.get(active.trim_end_matches('/')).is_some_and(is_other);
+            return if is_skipped { TargetPython::Other } else { self.environment_in(&active) };
         }
         let mut above = folder_and_parents(folder).map(|folder| absolute_path(folder, PROJECT_FOLDER));
         if let Some(project) = above.find(|path| self.made.contains(path)) {

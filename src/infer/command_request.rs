@@ -25,12 +25,12 @@ pub(super) struct CommandRequest<'a> {
     catalog: CommandCatalog<'a>,
     /// The requested packages whose installed release is unknown.
     pub(super) unknown_installed: BTreeSet<PackageName>,
-    /// The name of torch, if the command or a constraint pins it.
-    pinned_torch: Option<PackageName>,
 }
 
 impl<'a> CommandRequest<'a> {
     /// Collects the requirements of a command for a Python version, with the torch that is installed before it.
+    ///
+    /// Of a package whose releases are not listed, the requirements of the newest release count.
     pub(super) fn new(
         command: u32,
         installed_torch: InstalledRelease,
@@ -38,47 +38,108 @@ impl<'a> CommandRequest<'a> {
         (seen, build): (&'a Observations, &BaseBuild),
         context: TorchContext<'a>,
     ) -> Self {
-        let packages: Vec<&ObservedPackage> =
-            seen.packages_of_command(command).filter(|one| one.requirement.manager == PackageManager::Pip).collect();
-        let indexes = packages.first().map_or(&IndexSelection::Default, |package| &package.requirement.indexes);
-        let mut collected = Self {
-            request: InstallRequest::default(),
-            policy: InstallerPolicy::Pip,
-            catalog: CommandCatalog {
-                tables: context.catalog(python, indexes),
-                unlisted: BTreeMap::new(),
-                without_dependencies: BTreeSet::new(),
-            },
-            unknown_installed: BTreeSet::new(),
-            pinned_torch: None,
-        };
-        let bounds: Vec<&ObservedPackage> =
-            seen.bounds.iter().filter(|bound| bound.command == command && bound.conditional.is_none()).collect();
-        let is_pinned_torch = |package: &&&ObservedPackage| {
-            package.requirement.version.is_exact() && context.knowledge.has_variants(&package.requirement.name)
-        };
-        let pinned = packages.iter().chain(&bounds).find(is_pinned_torch);
-        collected.pinned_torch = pinned.map(|package| package.requirement.name.clone());
+        let packages = pip_packages(command, seen);
+        let mut collected = Self::without_requirements(&packages, python, context);
         for package in &packages {
             collected.add_requirement(package, seen);
         }
-        for bound in bounds {
-            if let Some(range) = public_range(bound, context)
-                && collected.is_relevant(&bound.requirement.name, &range)
-            {
-                let constraint = DependencySpecifier::new(bound.requirement.name.clone(), range);
-                collected.request.constraints.push(constraint);
-            }
-        }
-        let installers = &seen.base_changes.installers;
+        collected.add_constraints(command, seen, context);
         let is_upgraded = packages.iter().any(|package| package.requirement.upgrade);
         (collected.policy, collected.request.upgrade) = upgrade_policy(command, is_upgraded, seen);
-        if !installers.contains(InstallerBehavior::Reinstalls, command)
+        if !seen.base_changes.installers.contains(InstallerBehavior::Reinstalls, command)
             && let Some(first) = packages.first()
         {
             collected.add_installed(first, installed_torch, (seen, build));
         }
         collected
+    }
+
+    /// Collects the requirements of a command that no other release, build or branch can avoid: if they conflict, the
+    /// installer certainly stops with an error.
+    pub(super) fn of_certain_requirements(
+        command: u32,
+        python: Option<&'a str>,
+        seen: &'a Observations,
+        context: TorchContext<'a>,
+    ) -> Self {
+        let packages = pip_packages(command, seen);
+        let mut collected = Self::without_requirements(&packages, python, context);
+        for package in &packages {
+            collected.add_certain_requirement(package);
+        }
+        collected.add_constraints(command, seen, context);
+        (collected.policy, _) = upgrade_policy(command, false, seen);
+        collected
+    }
+
+    /// Creates a request without requirements.
+    fn without_requirements(
+        packages: &[&'a ObservedPackage],
+        python: Option<&'a str>,
+        context: TorchContext<'a>,
+    ) -> Self {
+        let indexes = packages.first().map_or(&IndexSelection::Default, |package| &package.requirement.indexes);
+        let catalog = CommandCatalog {
+            tables: context.catalog(python, indexes),
+            unlisted: BTreeMap::new(),
+            without_dependencies: BTreeSet::new(),
+        };
+        Self {
+            request: InstallRequest::default(),
+            policy: InstallerPolicy::Pip,
+            catalog,
+            unknown_installed: BTreeSet::new(),
+        }
+    }
+
+    /// Adds the constraints of a command.
+    fn add_constraints(&mut self, command: u32, seen: &Observations, context: TorchContext<'_>) {
+        let bounds = seen.bounds.iter().filter(|bound| bound.command == command && bound.conditional.is_none());
+        for bound in bounds {
+            let name = &bound.requirement.name;
+            if let Some(range) = public_range(bound, context).filter(|range| self.is_relevant(name, range)) {
+                self.request.constraints.push(DependencySpecifier::new(name.clone(), range));
+            }
+        }
+    }
+
+    /// Adds what a package certainly requires: its range excludes versions, and what a pinned release requires is
+    /// required. Another release of the range may require less.
+    fn add_certain_requirement(&mut self, package: &ObservedPackage) {
+        let tables = self.catalog.tables;
+        let requirement = &package.requirement;
+        let name = &requirement.name;
+        let context = TorchContext { arch: tables.arch, as_of: tables.as_of, knowledge: tables.knowledge };
+        let is_of_index =
+            !matches!(requirement.indexes, IndexSelection::Unknown(_)) && requirement.prerelease.is_none();
+        let Some(range) = public_range(package, context).filter(|_| is_of_index && package.conditional.is_none())
+        else {
+            return;
+        };
+        let is_torch = tables.knowledge.has_variants(name);
+        let is_listed = |version: &ExactVersion| tables.releases(name).versions().any(|own| own.is_same(version));
+        match &requirement.version {
+            PackageVersion::Exact(version) if is_listed(&version.without_local()) => {}
+            PackageVersion::Exact(_) => {
+                self.catalog.unlisted_mut(name);
+                let on_torch = listed_torch_requirement(package, tables.python, tables.knowledge);
+                let framework = tables.knowledge.framework_with_variants();
+                if let (Some(Ok(on_torch)), Some(framework)) = (on_torch, framework) {
+                    let range = split_range_and_build(on_torch.minimal_range).0;
+                    let on_torch = DependencySpecifier::new(PackageName::python(framework.distribution), range);
+                    self.catalog.unlisted_mut(name).requirements.push(on_torch);
+                }
+            }
+            PackageVersion::Range(_) | PackageVersion::Unresolved(_) => drop(self.catalog.unlisted_mut(name)),
+        }
+        // What torch requires depends on its build.
+        if requirement.no_deps || is_torch {
+            self.catalog.without_dependencies.insert(name.clone());
+        }
+        let specifier = DependencySpecifier::new(name.clone(), range);
+        if self.is_relevant(name, &specifier.range) && !self.request.requirements.contains(&specifier) {
+            self.request.requirements.push(specifier);
+        }
     }
 
     /// Adds the requirement of a package.
@@ -115,9 +176,7 @@ impl<'a> CommandRequest<'a> {
             let framework = tables.knowledge.framework_with_variants();
             if let (Some(Ok(on_torch)), Some(framework)) = (on_torch, framework) {
                 let torch = PackageName::python(framework.distribution);
-                // Next to a pin, only what is certainly required is a conflict.
-                let range = if self.pinned_torch.is_some() { on_torch.minimal_range } else { on_torch.range };
-                let on_torch = DependencySpecifier::new(torch, split_range_and_build(range).0);
+                let on_torch = DependencySpecifier::new(torch, split_range_and_build(on_torch.range).0);
                 self.catalog.unlisted_mut(name).requirements.push(on_torch);
             } else if !releases.is_unlisted() {
                 self.catalog.unlisted_mut(name);
@@ -196,6 +255,11 @@ impl<'a> CommandRequest<'a> {
         let tables = TableCatalog { python: Some(python), ..self.catalog.tables };
         resolve(&self.request, &CommandCatalog { tables, ..self.catalog.clone() }, self.policy)
     }
+}
+
+/// Returns the packages that pip or uv installs by a command.
+fn pip_packages(command: u32, seen: &Observations) -> Vec<&ObservedPackage> {
+    seen.packages_of_command(command).filter(|one| one.requirement.manager == PackageManager::Pip).collect()
 }
 
 /// Returns the range of the versions that satisfy a requirement, without regard to builds.

@@ -7,6 +7,7 @@ use jiff::civil::Date;
 
 use crate::cuda::CudaVersion;
 use crate::infer::base::{BaseBuild, BaseFamily};
+use crate::infer::command_request::CommandRequest;
 use crate::infer::python_version::python_of_package;
 use crate::infer::single_build_framework::variant_cuda;
 use crate::infer::torch_ecosystem::{CompanionContext, torch_requirements_of_command};
@@ -19,7 +20,8 @@ use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{InspectionDepth, InstallerBehavior, Observations};
 use crate::model::package::{
-    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageVersion, PythonLocation, VersionRange,
+    ExactVersion, IndexSelection, ObservedPackage, PackageManager, PackageName, PackageVersion, PythonLocation,
+    VersionRange,
 };
 use crate::resolve::{Conflict, Resolution};
 
@@ -308,12 +310,15 @@ fn apply_command<'a>(
     build: &BaseBuild,
     day: TorchContext<'_>,
 ) -> Option<TorchInstall<'a>> {
-    let requested = here.iter().rfind(|package| is_torch_package(package, day.knowledge)).copied();
+    let is_exact = |package: &&ObservedPackage| package.requirement.version.is_exact();
+    let torches = || here.iter().copied().filter(|package| is_torch_package(package, day.knowledge));
+    // Of several requirements on torch, a pin determines the release.
+    let is_certain_pin = |package: &&ObservedPackage| is_exact(package) && package.conditional.is_none();
+    let requested = torches().rfind(is_certain_pin).or_else(|| torches().next_back());
     let command = here.first()?.command;
     let bounds =
         || seen.bounds.iter().filter(|bound| bound.command == command && is_torch_package(bound, day.knowledge));
     // What names one version: the command itself, else what bounds it.
-    let is_exact = |package: &&ObservedPackage| package.requirement.version.is_exact();
     let bound = || bounds().filter(|bound| bound.conditional.is_none()).rfind(is_exact);
     let named = requested
         .filter(is_exact)
@@ -427,8 +432,12 @@ fn explain_impossible_pin(
     if !checks_requirements(package.command, seen, python) {
         return None;
     }
-    let request = companion_context.request_of_command(package.command);
-    let Resolution::Impossible(Some(conflict)) = request.resolve() else { return None };
+    let request = CommandRequest::of_certain_requirements(package.command, python, seen, day);
+    let Resolution::Impossible(conflict) = request.resolve() else { return None };
+    let conflict = conflict.unwrap_or_else(|| Conflict {
+        name: PackageName::python(&name),
+        requirements: vec![(None, VersionRange::exactly(&version))],
+    });
     let excludes = |range: &VersionRange| range.contains(&version) == Some(false);
     let is_torch = day.knowledge.has_variants(&conflict.name);
     let pinned = || version.to_string();

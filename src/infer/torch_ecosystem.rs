@@ -34,7 +34,7 @@ pub(super) struct CompanionContext<'a> {
 
 impl CompanionContext<'_> {
     /// Returns the request of a command.
-    pub(super) fn request_of_command(&self, command: u32) -> CommandRequest<'_> {
+    fn request_of_command(&self, command: u32) -> CommandRequest<'_> {
         let installed = match self.current_torch {
             ImageTorch::Installed(install) => install.full_version(self.day).map(|(version, _)| version),
             ImageTorch::Base => self.build.torch.map(|(version, _)| version.cloned()),
@@ -125,7 +125,7 @@ fn torch_requirement_of_package(
         }
         return match &package.requirement.version {
             PackageVersion::Range(own) => Some(if is_forced_upgrade(package, companion_context) {
-                TorchDemand::OfSelectedRelease(CompanionPresence::No)
+                demand_of_upgrade(package, companion_context)
             } else {
                 match companion_presence(package, own, companion_context) {
                     CompanionPresence::Yes => demand_of_installed(package, companion_context),
@@ -151,9 +151,7 @@ fn torch_requirement_of_package(
             let is_in_base =
                 || companion_context.build.packages.iter().any(|(name, _)| package.requirement.name == *name);
             Some(match earlier_install(package, own, companion_context) {
-                _ if is_forced_upgrade(package, companion_context) => {
-                    TorchDemand::OfSelectedRelease(CompanionPresence::No)
-                }
+                _ if is_forced_upgrade(package, companion_context) => demand_of_upgrade(package, companion_context),
                 CompanionPresence::Yes => demand_of_installed(package, companion_context),
                 CompanionPresence::No if is_in_base() => demand_of_installed(package, companion_context),
                 other => TorchDemand::OfSelectedRelease(other),
@@ -161,6 +159,20 @@ fn torch_requirement_of_package(
         }
         _ => listed(),
     }
+}
+
+/// Returns what a package requires of torch that a command upgrades to the newest release of its indexes.
+///
+/// The index of one CUDA release may end before the installed release, which then stays.
+fn demand_of_upgrade(package: &ObservedPackage, companion_context: CompanionContext<'_>) -> TorchDemand {
+    let CompanionContext { build, seen, .. } = companion_context;
+    let name = &package.requirement.name;
+    let reinstalls = seen.base_changes.installers.contains(InstallerBehavior::Reinstalls, package.command);
+    let is_older = !reinstalls && matches!(package.requirement.indexes, IndexSelection::Only(_));
+    if is_older && matches!(installed_release(name, package, seen, build), InstalledRelease::Unknown) {
+        return TorchDemand::Range(Err(Cause::InstalledReleaseNotKnown { name: name.to_string() }));
+    }
+    TorchDemand::OfSelectedRelease(CompanionPresence::No)
 }
 
 /// Returns what an installed package requires of torch: its release takes part in the selection if it is listed.

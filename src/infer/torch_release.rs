@@ -257,9 +257,12 @@ pub(super) fn joined_text(ranges: &[VersionRange]) -> String {
 /// Splits a range such as `>=2.9+cu128` into the range and the build.
 pub(super) fn split_range_and_build(range: &VersionRange) -> (VersionRange, Option<String>) {
     let mut tag = None;
+    // What excludes one build admits the others of its version.
+    let is_exclusion = |clause: &&str| clause.trim_start().starts_with("!=") && clause.contains('+');
     let plain: Vec<&str> = range
         .as_str()
         .split(',')
+        .filter(|clause| !is_exclusion(clause))
         .map(|clause| {
             let (version, local) = clause.split_once('+').map_or((clause, None), |(one, local)| (one, Some(local)));
             tag = tag.take().or_else(|| local.map(|local| local.trim().to_owned()));
@@ -577,6 +580,7 @@ mod tests {
             (">=2.9,<3", ">=2.9,<3", None),
             ("", "", None),
             ("==2.7.*,>=2.7.0+cpu", "==2.7.*,>=2.7.0", Some("cpu")),
+            (">=2.7,!=2.7.0+cu118", ">=2.7", None),
         ] {
             assert_eq!(split_range_and_build(&range.into()), (plain.into(), tag.map(str::to_owned)), "{range}");
         }

@@ -18,6 +18,8 @@ use crate::resolve::request::{Conflict, DependencySpecifier, InstallRequest, Res
 const CONFLICTS_BEFORE_REORDERING: usize = 5;
 /// The number of selections after which a search is given up.
 const MAX_STEPS: usize = 5_000;
+/// The number of boundaries of one distribution after which a search is given up.
+const MAX_BOUNDARIES: usize = 500;
 
 /// Returns what uv selects.
 ///
@@ -29,6 +31,9 @@ pub(super) fn resolve(request: &InstallRequest, catalog: &impl Catalog) -> Resol
     }
     let mut state = UvState { boundaries, ..UvState::default() };
     loop {
+        if state.boundaries.values().any(|boundaries| boundaries.len() > MAX_BOUNDARIES) {
+            return Resolution::Unknown(Cause::SearchLimit { steps: MAX_STEPS });
+        }
         let search = UvSearch { request, catalog, state: RefCell::new(state) };
         let result = pubgrub::resolve(&search, Node::Command, 0_usize);
         state = search.state.into_inner();
