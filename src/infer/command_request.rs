@@ -171,7 +171,8 @@ impl<'a> CommandRequest<'a> {
         }
         if let Some(why) = elsewhere {
             self.catalog.unlisted.insert(name.clone(), UnlistedReleases::new(why.clone()));
-        } else if !is_listed {
+        }
+        if !is_listed && (elsewhere.is_none() || requirement.version.is_exact()) {
             let on_torch = listed_torch_requirement(package, tables.python, tables.knowledge);
             let framework = tables.knowledge.framework_with_variants();
             if let (Some(Ok(on_torch)), Some(framework)) = (on_torch, framework) {

@@ -324,7 +324,13 @@ fn apply_command<'a>(
         .filter(is_exact)
         .or_else(|| bound().filter(|_| requested.is_none_or(|requested| requested.requirement.version.is_range())));
     let exact = named.is_some();
-    let (mut ranges, mut unknown_cause) = requested_ranges(requested, bounds());
+    // Next to a pin, a requirement of only some branches changes nothing, or ends the build.
+    let counts = |package: &&ObservedPackage| {
+        let is_pinned = requested.is_some_and(|requested| is_certain_pin(&requested));
+        package.requirement.manager == PackageManager::Pip && (package.conditional.is_none() || !is_pinned)
+    };
+    let others = torches().filter(|package| Some(package.fact) != requested.map(|requested| requested.fact));
+    let (mut ranges, mut unknown_cause) = requested_ranges(requested, bounds().chain(others.filter(counts)));
     let runs_on = here.first().and_then(|package| python_of_package(seen, package, day.knowledge).ok());
     let companion_context = CompanionContext { current_torch, build, seen, python: runs_on.as_deref(), day };
     let others = other_pip_packages(here, requested, build);

@@ -12,16 +12,21 @@ use crate::text::source::Span;
 
 /// Reads the framework archives that a command downloads.
 pub(super) fn read_downloads(words: &[Word], command: &Command, knowledge: Knowledge, found: &mut InstallEffects) {
-    let downloading = Command { words: words.to_vec(), ..command.clone() };
-    if !matches!(FileEffect::of_command(&downloading), FileEffect::Download { .. }) {
-        return;
-    }
-    let archives = words
+    let archives: Vec<PackageInstall> = words
         .iter()
         .skip(1)
         .filter(|word| word.raw.contains("://") || word.raw.trim_start_matches('"').starts_with('$'))
-        .filter_map(|word| downloaded_package(word, knowledge));
-    found.packages.extend(archives.map(|one| PackageInstall { conditional: command.conditional, ..one }));
+        .filter_map(|word| downloaded_package(word, knowledge))
+        .collect();
+    if archives.is_empty() {
+        return;
+    }
+    let downloading = Command { words: words.to_vec(), ..command.clone() };
+    if matches!(FileEffect::of_command(&downloading), FileEffect::Download { .. }) {
+        found
+            .packages
+            .extend(archives.into_iter().map(|one| PackageInstall { conditional: command.conditional, ..one }));
+    }
 }
 
 /// Returns the folder that a framework archive downloaded by a command unpacks into.
