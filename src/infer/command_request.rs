@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::infer::base::BaseBuild;
-use crate::infer::torch_release::{TorchContext, listed_torch_requirement, split_range_and_build};
+use crate::infer::torch_release::{TorchContext, TorchRequirement, listed_torch_requirement, split_range_and_build};
+use crate::knowledge::Knowledge;
 use crate::model::cause::Cause;
 use crate::model::fact::{InstallerBehavior, Observations};
 use crate::model::package::{
@@ -43,7 +44,7 @@ impl<'a> CommandRequest<'a> {
         for package in &packages {
             collected.add_requirement(package, seen);
         }
-        collected.add_constraints(command, seen, context);
+        collected.add_constraints(command, seen);
         let is_upgraded = packages.iter().any(|package| package.requirement.upgrade);
         (collected.policy, collected.request.upgrade) = upgrade_policy(command, is_upgraded, seen);
         if !seen.base_changes.installers.contains(InstallerBehavior::Reinstalls, command)
@@ -67,7 +68,7 @@ impl<'a> CommandRequest<'a> {
         for package in &packages {
             collected.add_certain_requirement(package);
         }
-        collected.add_constraints(command, seen, context);
+        collected.add_constraints(command, seen);
         (collected.policy, _) = upgrade_policy(command, false, seen);
         collected
     }
@@ -93,11 +94,12 @@ impl<'a> CommandRequest<'a> {
     }
 
     /// Adds the constraints of a command.
-    fn add_constraints(&mut self, command: u32, seen: &Observations, context: TorchContext<'_>) {
+    fn add_constraints(&mut self, command: u32, seen: &Observations) {
+        let knowledge = self.catalog.tables.knowledge;
         let bounds = seen.bounds.iter().filter(|bound| bound.command == command && bound.conditional.is_none());
         for bound in bounds {
             let name = &bound.requirement.name;
-            if let Some(range) = public_range(bound, context).filter(|range| self.is_relevant(name, range)) {
+            if let Some(range) = public_range(bound, knowledge).filter(|range| self.is_relevant(name, range)) {
                 self.request.constraints.push(DependencySpecifier::new(name.clone(), range));
             }
         }
@@ -109,35 +111,46 @@ impl<'a> CommandRequest<'a> {
         let tables = self.catalog.tables;
         let requirement = &package.requirement;
         let name = &requirement.name;
-        let context = TorchContext { arch: tables.arch, as_of: tables.as_of, knowledge: tables.knowledge };
         let is_of_index =
             !matches!(requirement.indexes, IndexSelection::Unknown(_)) && requirement.prerelease.is_none();
-        let Some(range) = public_range(package, context).filter(|_| is_of_index && package.conditional.is_none())
-        else {
-            return;
-        };
-        let is_torch = tables.knowledge.has_variants(name);
+        let range = public_range(package, tables.knowledge).filter(|_| is_of_index && package.conditional.is_none());
+        let Some(range) = range else { return };
         let is_listed = |version: &ExactVersion| tables.releases(name).versions().any(|own| own.is_same(version));
-        match &requirement.version {
-            PackageVersion::Exact(version) if is_listed(&version.without_local()) => {}
-            PackageVersion::Exact(_) => {
-                self.catalog.unlisted_mut(name);
-                let on_torch = listed_torch_requirement(package, tables.python, tables.knowledge);
-                let framework = tables.knowledge.framework_with_variants();
-                if let (Some(Ok(on_torch)), Some(framework)) = (on_torch, framework) {
-                    let range = split_range_and_build(on_torch.minimal_range).0;
-                    let on_torch = DependencySpecifier::new(PackageName::python(framework.distribution), range);
-                    self.catalog.unlisted_mut(name).requirements.push(on_torch);
-                }
-            }
-            PackageVersion::Range(_) | PackageVersion::Unresolved(_) => drop(self.catalog.unlisted_mut(name)),
+        let (is_listed, on_torch) = match &requirement.version {
+            PackageVersion::Exact(version) if is_listed(&version.without_local()) => (true, None),
+            PackageVersion::Exact(_) => (false, self.torch_requirement(package, |on_torch| on_torch.minimal_range)),
+            PackageVersion::Range(_) | PackageVersion::Unresolved(_) => (false, None),
+        };
+        // Most packages of a long list limit nothing that the tables know.
+        if on_torch.is_none() && !self.is_relevant(name, &range) {
+            return;
+        }
+        if !is_listed {
+            self.catalog.unlisted_mut(name).requirements.extend(on_torch);
         }
         // What torch requires depends on its build.
-        if requirement.no_deps || is_torch {
+        if requirement.no_deps || tables.knowledge.has_variants(name) {
             self.catalog.without_dependencies.insert(name.clone());
         }
-        let specifier = DependencySpecifier::new(name.clone(), range);
-        if self.is_relevant(name, &specifier.range) && !self.request.requirements.contains(&specifier) {
+        self.push_requirement(DependencySpecifier::new(name.clone(), range));
+    }
+
+    /// Returns the requirement on torch of a package whose release is not listed, if it is known.
+    fn torch_requirement(
+        &self,
+        package: &ObservedPackage,
+        range: impl Fn(TorchRequirement) -> &'static VersionRange,
+    ) -> Option<DependencySpecifier> {
+        let tables = self.catalog.tables;
+        let on_torch = listed_torch_requirement(package, tables.python, tables.knowledge)?.ok()?;
+        let framework = tables.knowledge.framework_with_variants()?;
+        let range = split_range_and_build(range(on_torch)).0;
+        Some(DependencySpecifier::new(PackageName::python(framework.distribution), range))
+    }
+
+    /// Adds a requirement, if it is not there already.
+    fn push_requirement(&mut self, specifier: DependencySpecifier) {
+        if !self.request.requirements.contains(&specifier) {
             self.request.requirements.push(specifier);
         }
     }
@@ -155,8 +168,7 @@ impl<'a> CommandRequest<'a> {
             }
         };
         let elsewhere = elsewhere.filter(|_| !tables.knowledge.has_variants(name));
-        let context = TorchContext { arch: tables.arch, as_of: tables.as_of, knowledge: tables.knowledge };
-        let range = public_range(package, context);
+        let range = public_range(package, tables.knowledge);
         let releases = tables.releases(name);
         let is_listed = elsewhere.is_none()
             && !releases.is_unlisted()
@@ -173,11 +185,7 @@ impl<'a> CommandRequest<'a> {
             self.catalog.unlisted.insert(name.clone(), UnlistedReleases::new(why.clone()));
         }
         if !is_listed && (elsewhere.is_none() || requirement.version.is_exact()) {
-            let on_torch = listed_torch_requirement(package, tables.python, tables.knowledge);
-            let framework = tables.knowledge.framework_with_variants();
-            if let (Some(Ok(on_torch)), Some(framework)) = (on_torch, framework) {
-                let torch = PackageName::python(framework.distribution);
-                let on_torch = DependencySpecifier::new(torch, split_range_and_build(on_torch.range).0);
+            if let Some(on_torch) = self.torch_requirement(package, |on_torch| on_torch.range) {
                 self.catalog.unlisted_mut(name).requirements.push(on_torch);
             } else if !releases.is_unlisted() {
                 self.catalog.unlisted_mut(name);
@@ -190,8 +198,8 @@ impl<'a> CommandRequest<'a> {
             && tables.releases(&parent.requirement.name).is_unlisted()
         {
             self.catalog.unlisted_mut(&parent.requirement.name).requirements.push(specifier);
-        } else if self.is_relevant(name, &specifier.range) && !self.request.requirements.contains(&specifier) {
-            self.request.requirements.push(specifier);
+        } else if self.is_relevant(name, &specifier.range) {
+            self.push_requirement(specifier);
         }
     }
 
@@ -264,9 +272,9 @@ fn pip_packages(command: u32, seen: &Observations) -> Vec<&ObservedPackage> {
 }
 
 /// Returns the range of the versions that satisfy a requirement, without regard to builds.
-fn public_range(package: &ObservedPackage, context: TorchContext<'_>) -> Option<VersionRange> {
+fn public_range(package: &ObservedPackage, knowledge: Knowledge) -> Option<VersionRange> {
     let range = package.requirement.version.public_range()?;
-    let has_variants = context.knowledge.has_variants(&package.requirement.name);
+    let has_variants = knowledge.has_variants(&package.requirement.name);
     Some(if has_variants { split_range_and_build(&range).0 } else { range })
 }
 
